@@ -1,0 +1,28 @@
+"""JSON files of presets and checkpoints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from kerasbert.checkpoints.errors import CheckpointError
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file of a preset.
+
+    Raises:
+        CheckpointError: if the file is missing or is something else.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path} is missing. Save or fetch the preset again.") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise CheckpointError(
+            f"{path} is not valid JSON ({error}). Save or fetch the preset again."
+        ) from error
+    if not isinstance(data, dict):
+        raise CheckpointError(f"{path} does not hold a JSON object. Save or fetch it again.")
+    return data

@@ -1,0 +1,145 @@
+"""Data into `fit`, `evaluate` and `predict`: tokenized once, batched by length, in few shapes."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+
+# Batches are formed from pools of this many, each sorted by length: long enough for little padding,
+# short enough that every epoch mixes the examples anew.
+_POOL_BATCHES = 50
+
+# Marks, in the input dict, the rows that are examples (1) and those that fill the last batch (0).
+ROW_MASK = "row_mask"
+
+
+class Batches(keras.utils.PyDataset):
+    """Batches of tokenized examples of similar length.
+
+    The last batch is filled up with rows without real tokens, marked by `"row_mask"` in the inputs
+    and of weight zero: it needs no compiled function of its own. Weights are scaled so that the
+    average over all rows is the average over the examples.
+
+    Args:
+        examples: a `kerasbert.text.Examples`.
+        targets: array (n, ...) or `None`.
+        weights: array (n,) or `None`.
+        batch_size: rows of a batch.
+        shuffle: whether to draw new batches for each epoch; otherwise they come sorted by length.
+        fill: whether to fill up the last batch.
+        seed: of the shuffling; drawn from NumPy's global generator if `None`.
+    """
+
+    def __init__(
+        self,
+        examples,
+        targets=None,
+        weights=None,
+        batch_size=32,
+        shuffle=False,
+        fill=True,
+        seed=None,
+    ):
+        super().__init__()
+        self.examples, self.targets, self.weights = examples, targets, weights
+        self.batch_size, self.shuffle, self.fill = batch_size, shuffle, fill
+        seed = np.random.randint(2**31) if seed is None else seed  # noqa: NPY002
+        self._generator = np.random.default_rng(seed)
+        self._rows = self._arrange()
+
+    def __len__(self):
+        return len(self._rows)
+
+    @property
+    def order(self) -> np.ndarray:
+        """Index of the example in each row of all batches, -1 for a filling row."""
+        return np.concatenate(self._rows)
+
+    def __getitem__(self, index):
+        rows = self._rows[index]
+        inputs = self.examples.batch(rows)
+        weights = None if self.weights is None else self.weights[rows]
+        if self.fill and len(self) * self.batch_size != len(self.examples):
+            real = (rows >= 0).astype("float32")
+            inputs[ROW_MASK] = real
+            scale = len(self) * self.batch_size / len(self.examples)
+            weights = real * scale if weights is None else weights * real * scale
+        targets = None if self.targets is None else self.targets[rows]
+        return (
+            inputs
+            if targets is None
+            else keras.utils.pack_x_y_sample_weight(inputs, targets, weights)
+        )
+
+    def on_epoch_end(self):
+        if self.shuffle:
+            self._rows = self._arrange()
+
+    def _arrange(self) -> list[np.ndarray]:
+        count, size = len(self.examples), self.batch_size
+        order = self._generator.permutation(count) if self.shuffle else np.arange(count)
+        pool = size * _POOL_BATCHES if self.shuffle else max(count, 1)
+        lengths = self.examples.lengths
+        pools = [order[start : start + pool] for start in range(0, count, pool)]
+        order = np.concatenate([rows[np.argsort(lengths[rows], kind="stable")] for rows in pools])
+        batches = [order[start : start + size] for start in range(0, count, size)]
+        if self.fill:
+            missing = size - len(batches[-1])
+            batches[-1] = np.concatenate([batches[-1], np.full(missing, -1, order.dtype)])
+        if self.shuffle:
+            batches = [batches[index] for index in self._generator.permutation(len(batches))]
+        return batches
+
+
+def as_backend_data(batches: Batches):
+    """What Keras's trainer of the active backend takes best.
+
+    Keras turns a `PyDataset` into a `tf.data.Dataset` whose shapes it reads off the first batches;
+    with lengths that differ, the shapes must be declared.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return batches
+    import tensorflow as tf
+
+    def generate():
+        for index in range(len(batches)):
+            yield batches[index]
+        batches.on_epoch_end()
+
+    def spec(array):
+        shape = (None,) if array.ndim == 1 else (None, None)
+        return tf.TensorSpec((*shape, *array.shape[2:]), array.dtype)
+
+    signature = keras.tree.map_structure(spec, batches[0])
+    dataset = tf.data.Dataset.from_generator(generate, output_signature=signature)
+    dataset = dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
+    return dataset.prefetch(2)
+
+
+class TensorExamples:
+    """Ready input arrays behind the interface of `kerasbert.text.Examples`.
+
+    Args:
+        inputs: dict of arrays (n, length).
+
+    Raises:
+        ValueError: if the arrays differ in their number of rows.
+    """
+
+    def __init__(self, inputs):
+        self._inputs = {name: np.asarray(array) for name, array in inputs.items()}
+        counts = {name: len(array) for name, array in self._inputs.items()}
+        if len(set(counts.values())) != 1:
+            raise ValueError(f"All inputs must have the same number of rows. Received: {counts}")
+        # All rows have one width, so sorting by length would gain nothing.
+        self.lengths = np.zeros(next(iter(counts.values())), "int32")
+
+    def __len__(self):
+        return len(self.lengths)
+
+    def batch(self, indices):
+        real = indices >= 0
+        batch = {name: array[indices] for name, array in self._inputs.items()}
+        if "padding_mask" in batch and not real.all():
+            batch["padding_mask"] = batch["padding_mask"] * real[:, None]
+        return batch

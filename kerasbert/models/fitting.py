@@ -1,0 +1,246 @@
+"""`fit`, `evaluate` and `predict` on a task's raw input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import keras
+import numpy as np
+
+from kerasbert.models.feeding import ROW_MASK, Batches, TensorExamples, as_backend_data
+from kerasbert.models.guarding import NaNGuard
+
+
+class Fitting:
+    """Mixin for models with a preprocessor.
+
+    A subclass has `preprocessor` (with `tokenize` and `is_raw`, or `None`) and
+    `encode_targets(y)`. Raw input and dicts of arrays are batched here (see `Batches`); a dataset of
+    ready batches goes to Keras as it is.
+    """
+
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        validation_split=0.0,
+        validation_data=None,
+        shuffle=True,
+        class_weight=None,
+        sample_weight=None,
+        initial_epoch=0,
+        steps_per_epoch=None,
+        validation_batch_size=None,
+        **kwargs,
+    ):
+        """Train, as `keras.Model.fit` does, on raw input, tensors or a dataset.
+
+        Args:
+            x: the task's raw input (texts), tokenized once for all epochs; or the encoder's input
+                dict of arrays (n, length); or a dataset of ready batches that Keras takes.
+            y: labels of the examples.
+            batch_size: rows of a batch; 32 by default.
+            validation_split: share of the examples, from the end, held out for validation.
+            validation_data: `(x, y)` or `(x, y, sample_weight)`, or a dataset.
+            class_weight: dict from a class (index or label) to the weight of its examples.
+            sample_weight: array (n,), the weight of each example.
+            **kwargs: the further arguments are those of `keras.Model.fit`.
+
+        Returns:
+            A `keras.callbacks.History`.
+
+        Raises:
+            ValueError: if numbers of examples differ, or labels are unknown.
+            FloatingPointError: when the loss becomes NaN; the best weights so far are put back.
+        """
+        if validation_split and validation_data is None:
+            (x, y, sample_weight), validation_data = _split(x, y, sample_weight, validation_split)
+        weights = self._weights(y, sample_weight, class_weight)
+        data = self._feed(x, y, weights, batch_size, shuffle=shuffle)
+        if validation_data is not None:
+            validation_data = self._feed_validation(
+                validation_data, validation_batch_size or batch_size
+            )
+        steps = steps_per_epoch or (len(data) if hasattr(data, "__len__") else None)
+        self._plan_schedule(steps, epochs - initial_epoch)
+        callbacks = (
+            callbacks
+            if isinstance(callbacks, keras.callbacks.CallbackList)
+            else [*keras.tree.flatten(callbacks or []), NaNGuard()]
+        )
+        return keras.Model.fit(
+            self,
+            _to_backend(data),
+            epochs=epochs,
+            verbose=verbose,
+            callbacks=callbacks,
+            validation_data=_to_backend(validation_data),
+            initial_epoch=initial_epoch,
+            steps_per_epoch=steps_per_epoch,
+            **kwargs,
+        )
+
+    def evaluate(
+        self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, **kwargs
+    ):
+        """Loss and metrics on raw input, tensors or a dataset; arguments as in `fit`."""
+        data = self._feed(x, y, self._weights(y, sample_weight), batch_size)
+        return keras.Model.evaluate(self, _to_backend(data), verbose=verbose, **kwargs)
+
+    def predict(self, x, batch_size=None, verbose="auto", **kwargs):
+        """Outputs for raw input, tensors or a dataset, in the order of the input.
+
+        Returns:
+            NumPy array (n, ...).
+        """
+        data = self._feed(x, None, None, batch_size)
+        outputs = keras.Model.predict(self, _to_backend(data), verbose=verbose, **kwargs)
+        return _restore_order(outputs, data.order) if isinstance(data, Batches) else outputs
+
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, **kwargs):
+        """One training step on a batch of raw input or tensors."""
+        weights = self._weights(y, sample_weight, class_weight)
+        x, y = self._ready(x), self._encoded(y)
+        return keras.Model.train_on_batch(self, x, y, sample_weight=weights, **kwargs)
+
+    def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+        """Loss and metrics on a batch of raw input or tensors."""
+        x, y = self._ready(x), self._encoded(y)
+        return keras.Model.test_on_batch(self, x, y, sample_weight=sample_weight, **kwargs)
+
+    def predict_on_batch(self, x):
+        """Outputs for a batch of raw input or tensors, as NumPy arrays."""
+        return keras.Model.predict_on_batch(self, self._ready(x))
+
+    def compile(
+        self, optimizer="auto", loss="auto", *, metrics="auto", weighted_metrics=None, **kwargs
+    ):
+        """Configure training; what is left out follows the papers' recipe.
+
+        Args:
+            optimizer: `"auto"` for `kerasbert.tuning.optimizer()`: AdamW with warm-up and linear
+                decay over the steps of each `fit`.
+            loss: `"auto"` for the task's loss.
+            metrics: `"auto"` for the task's metrics.
+            weighted_metrics: metrics that sample weights apply to. Where any are given, the last
+                batch of an epoch is not filled up.
+            **kwargs: the further arguments are those of `keras.Model.compile`.
+        """
+        optimizer, loss, metrics = self._defaults(optimizer, loss, metrics)
+        # Rows that fill the last batch have weight zero, which only weighted metrics honour: unless
+        # sample weights are wanted in metrics, these weigh by the row mask alone (compute_metrics).
+        self._fills_batches = weighted_metrics is None
+        if self._fills_batches:
+            metrics, weighted_metrics = None, metrics
+        super().compile(
+            optimizer=optimizer,
+            loss=loss,
+            metrics=metrics,
+            weighted_metrics=weighted_metrics,
+            **kwargs,
+        )
+
+    def get_compile_config(self):
+        config = super().get_compile_config()
+        if config and self._fills_batches:
+            config["metrics"], config["weighted_metrics"] = config["weighted_metrics"], None
+        return config
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        if self._fills_batches:
+            sample_weight = x.get(ROW_MASK) if isinstance(x, Mapping) else None
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
+    def _feed(self, x, y, weights, batch_size, shuffle=False):
+        if not (self._is_raw(x) or isinstance(x, Mapping)):
+            if y is not None:
+                raise ValueError(
+                    f"`{type(self).__name__}` takes texts, a dict of arrays, or a dataset that "
+                    f"holds its labels. Received: x of type {type(x).__name__} with y"
+                )
+            return x
+        examples = self.preprocessor.tokenize(x) if self._is_raw(x) else TensorExamples(x)
+        targets = self._encoded(y)
+        for name, values in (("y", targets), ("sample_weight", weights)):
+            _check_count(name, values, len(examples))
+        return Batches(
+            examples, targets, weights, batch_size or 32, shuffle, fill=self._fills_batches
+        )
+
+    def _feed_validation(self, data, batch_size):
+        if not isinstance(data, tuple):
+            return data
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        return self._feed(x, y, self._weights(y, sample_weight), batch_size)
+
+    def _is_raw(self, x):
+        return self.preprocessor is not None and self.preprocessor.is_raw(x)
+
+    def _ready(self, x):
+        return self.preprocessor(x) if self._is_raw(x) else x
+
+    def _encoded(self, y):
+        return None if y is None else self.encode_targets(y)
+
+    def _weights(self, y, sample_weight, class_weight=None):
+        weights = None if sample_weight is None else np.asarray(sample_weight, "float32")
+        if class_weight is None:
+            return weights
+        if y is None:
+            raise ValueError("`class_weight` needs labels. Received: y=None")
+        factors = self.class_weights(y, class_weight)
+        return factors if weights is None else weights * factors
+
+    def _plan_schedule(self, steps, epochs):
+        """Tell a schedule without a length how many steps are ahead."""
+        schedule = getattr(self.optimizer, "_learning_rate", None)
+        if steps and hasattr(schedule, "plan"):
+            first_step = int(keras.ops.convert_to_numpy(self.optimizer.iterations))
+            if schedule.plan(first_step, steps * epochs):
+                self.train_function = None  # it was compiled with the schedule as it was
+
+
+def _to_backend(data):
+    return as_backend_data(data) if isinstance(data, Batches) else data
+
+
+def _check_count(name, values, count):
+    if values is not None and len(values) != count:
+        raise ValueError(
+            f"`x` and `{name}` must have the same number of examples. "
+            f"Received: {count} in x, {len(values)} in {name}"
+        )
+
+
+def _restore_order(outputs, order):
+    real = order >= 0
+    position = np.empty(real.sum(), dtype="int64")
+    position[order[real]] = np.flatnonzero(real)
+    return keras.tree.map_structure(lambda array: array[position], outputs)
+
+
+def _split(x, y, sample_weight, share):
+    """Cut the last `share` of the examples off, as Keras does."""
+    if not 0 < share < 1:
+        raise ValueError(f"`validation_split` must be in (0, 1). Received: {share}")
+
+    def rows(values, part):
+        if values is None or isinstance(values, Mapping):
+            return values and {name: rows(column, part) for name, column in values.items()}
+        return values[part]
+
+    columns = list(x.values()) if isinstance(x, Mapping) else [x]
+    cut = int(len(columns[0]) * (1 - share))
+    if cut == 0 or cut == len(columns[0]):
+        raise ValueError(
+            "`validation_split` leaves no example for training or for validation. "
+            f"Received: validation_split={share} with {len(columns[0])} examples"
+        )
+    triple = (x, y, sample_weight)
+    return tuple(
+        tuple(rows(values, part) for values in triple) for part in (slice(cut), slice(cut, None))
+    )

@@ -1,0 +1,43 @@
+"""A guard that ends training when the loss becomes NaN, and keeps the best weights so far."""
+
+from __future__ import annotations
+
+import math
+
+import keras
+
+
+class NaNGuard(keras.callbacks.Callback):
+    """Stop with an error when the loss becomes NaN or infinite, with the best weights put back.
+
+    The best weights are those after the epoch of the lowest validation loss (training loss, if
+    nothing validates); those from before training, if no epoch was finished.
+    """
+
+    def on_train_begin(self, logs=None):
+        self._best_loss = math.inf
+        self._best_epoch = None
+        self._best_weights = self.model.get_weights()
+
+    def on_train_batch_end(self, batch, logs=None):
+        loss = (logs or {}).get("loss")
+        if loss is not None and not math.isfinite(loss):
+            self._stop(batch)
+
+    def on_epoch_end(self, epoch, logs=None):
+        loss = (logs or {}).get("val_loss", (logs or {}).get("loss", math.inf))
+        if loss < self._best_loss:
+            self._best_loss, self._best_epoch = loss, epoch
+            self._best_weights = self.model.get_weights()
+
+    def on_train_end(self, logs=None):
+        self._best_weights = None
+
+    def _stop(self, batch):
+        self.model.set_weights(self._best_weights)
+        since = "before training" if self._best_epoch is None else f"epoch {self._best_epoch + 1}"
+        raise FloatingPointError(
+            f"The loss became NaN or infinite at batch {batch + 1} of this epoch. The weights of "
+            f"{since} were put back. Try a smaller learning rate, clip gradients, or check the "
+            "labels and weights for NaN; with float16, use `mixed_float16`."
+        )

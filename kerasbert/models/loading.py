@@ -1,0 +1,135 @@
+"""Models from presets: kerasbert's own folders, Hugging Face's, and built-in architectures."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+
+from kerasbert.checkpoints import presets
+from kerasbert.checkpoints.errors import CheckpointError
+from kerasbert.checkpoints.hugging_face import HuggingFaceFolder, read_pooler
+from kerasbert.checkpoints.sources import Source
+from kerasbert.families.names import expand
+from kerasbert.layers.initializing import weights_to_be_loaded
+from kerasbert.text import Tokenizer
+
+
+def variables_by_path(model: keras.Model) -> dict[str, keras.Variable]:
+    """The model's weights by their paths, which the families' tables use."""
+    return {variable.path: variable for variable in model.weights}
+
+
+def load_encoder(cls, source: Source, load_weights: bool, changes: Mapping[str, Any]):
+    """An encoder of class `cls` from a source, with some constructor arguments replaced."""
+    if source.layout == "built-in":
+        return cls(source.preset.config, family=source.family.name, **changes)
+    if source.layout == "kerasbert":
+        with _initializing(load_weights):
+            encoder = presets.read_object(source.folder, presets.CONFIG_FILE, cls, **changes)
+        if load_weights:
+            presets.load_weights(source.folder, presets.WEIGHTS_FILE, encoder.load_weights)
+        return encoder
+    folder = _open_hugging_face(source)
+    if not load_weights:
+        return cls(folder.config, family=folder.family.name, **changes)
+    weights = folder.weights()
+    config = read_pooler(weights, folder.config)
+    with weights_to_be_loaded():
+        encoder = cls(config, family=folder.family.name, **changes)
+    weights.load_into(variables_by_path(encoder), expand(folder.family.weights, config))
+    return encoder
+
+
+def load_task(cls, source: Source, load_weights: bool, changes: dict[str, Any]):
+    """A task of class `cls` from a source, with some constructor arguments replaced.
+
+    The saved head is kept unless the arguments ask for another one.
+    """
+    encoder_changes = {"dtype": changes.pop("dtype")} if "dtype" in changes else {}
+    if source.layout == "kerasbert":
+        return _load_own_task(cls, source, load_weights, changes, encoder_changes)
+    if source.layout == "built-in" or not load_weights:
+        backbone = load_encoder(cls.backbone_cls, source, False, encoder_changes)
+        saved = {}
+        if source.layout == "transformers":
+            saved = cls.arguments_in(_open_hugging_face(source))
+        return cls(backbone, **_with_preprocessor(cls, source, backbone, {**saved, **changes}))
+    return _load_hugging_face_task(cls, source, changes, encoder_changes)
+
+
+def _load_own_task(cls, source, load_weights, changes, encoder_changes):
+    saved = {}
+    if (source.folder / presets.TASK_FILE).is_file():
+        cls, saved = presets.read_class(source.folder, presets.TASK_FILE, cls)
+    keeps_head = bool(saved) and cls.keeps_head(saved, changes)
+    backbone = load_encoder(cls.backbone_cls, source, load_weights, encoder_changes)
+    arguments = cls.merge_arguments(saved, changes)
+    with _initializing(load_weights and keeps_head):
+        task = cls(backbone, **_with_preprocessor(cls, source, backbone, arguments))
+    if keeps_head and load_weights:
+        presets.load_weights(source.folder, presets.TASK_WEIGHTS_FILE, task.load_task_weights)
+    elif saved:
+        _warn_of_new_head(source, changes)
+    return task
+
+
+def _load_hugging_face_task(cls, source, changes, encoder_changes):
+    folder = _open_hugging_face(source)
+    saved = cls.arguments_in(folder)
+    keeps_head = bool(saved) and cls.keeps_head(saved, changes)
+    weights = folder.weights()
+    config = read_pooler(weights, folder.config)
+    with weights_to_be_loaded():
+        backbone = cls.backbone_cls(config, family=folder.family.name, **encoder_changes)
+    arguments = cls.merge_arguments(saved, changes)
+    with _initializing(keeps_head):
+        task = cls(backbone, **_with_preprocessor(cls, source, backbone, arguments))
+    rows = expand((*folder.family.weights, *folder.family.head_weights), config)
+    weights.load_into(variables_by_path(task if keeps_head else backbone), rows)
+    if saved and not keeps_head:
+        _warn_of_new_head(source, changes)
+    return task
+
+
+def _open_hugging_face(source: Source) -> HuggingFaceFolder:
+    if source.layout == "keras_hub":
+        raise CheckpointError(
+            f"{source.folder} is a KerasHub preset, which cannot be loaded here. Give a folder in "
+            "Hugging Face's or kerasbert's layout."
+        )
+    return HuggingFaceFolder.open(source)
+
+
+def _with_preprocessor(cls, source, backbone, arguments):
+    """`arguments` with the saved preprocessor, or one made of the saved tokenizer."""
+    if "preprocessor" in arguments or source.folder is None:
+        return arguments
+    folder = source.folder
+    if (folder / presets.PREPROCESSOR_FILE).is_file():
+        preprocessor = presets.read_object(folder, presets.PREPROCESSOR_FILE, keras.layers.Layer)
+        preprocessor.tokenizer.load_assets(folder)
+        return {**arguments, "preprocessor": preprocessor}
+    if not Tokenizer.exists_in(folder):
+        return arguments
+    preprocessor = cls.preprocessor_cls(
+        Tokenizer.from_preset(folder),
+        sequence_length=min(512, backbone.config.max_sequence_length),
+    )
+    return {**arguments, "preprocessor": preprocessor}
+
+
+def _initializing(will_load: bool):
+    return weights_to_be_loaded() if will_load else contextlib.nullcontext()
+
+
+def _warn_of_new_head(source, changes):
+    given = {name: value for name, value in changes.items() if name != "preprocessor"}
+    warnings.warn(
+        f"The saved head in {source.folder} has other classes than asked for: the head is new and "
+        f"must be trained. Asked for: {given}",
+        stacklevel=5,
+    )

@@ -1,0 +1,81 @@
+"""Models to presets and to Hugging Face folders."""
+
+from __future__ import annotations
+
+import os
+
+from kerasbert.checkpoints import hugging_face, presets
+from kerasbert.data.files import atomic_folder
+from kerasbert.families import family_for
+from kerasbert.families.names import expand
+from kerasbert.models.loading import variables_by_path
+
+
+def write_encoder(encoder, folder: str | os.PathLike) -> None:
+    """Write an encoder's preset, and remove the parts of a task's that stood there before."""
+    with atomic_folder(folder) as target:
+        _write_encoder_files(encoder, target)
+    presets.remove_task(folder)
+
+
+def write_task(task, folder: str | os.PathLike) -> None:
+    """Write a task's preset: encoder, head, preprocessor."""
+    with atomic_folder(folder) as target:
+        _write_encoder_files(task.backbone, target)
+        presets.write_object(target, presets.TASK_FILE, task, drop=("backbone", "preprocessor"))
+        task.save_task_weights(str(target / presets.TASK_WEIGHTS_FILE))
+        if task.preprocessor is not None:
+            presets.write_object(target, presets.PREPROCESSOR_FILE, task.preprocessor)
+            task.preprocessor.tokenizer.save_assets(target / presets.TOKENIZER_ASSETS)
+
+
+def _write_encoder_files(encoder, target):
+    presets.write_object(target, presets.CONFIG_FILE, encoder)
+    encoder.save_weights(str(target / presets.WEIGHTS_FILE))
+
+
+def export_encoder(encoder, folder: str | os.PathLike, family: str | None) -> None:
+    """Write an encoder in Hugging Face's layout."""
+    facts = family_for(encoder.config, family or encoder.family)
+    values = {
+        "architectures": [facts.architectures["encoder"]],
+        **facts.write_config(encoder.config),
+    }
+    with atomic_folder(folder) as target:
+        hugging_face.write_folder(
+            target,
+            facts,
+            values,
+            variables_by_path(encoder),
+            expand(facts.weights, encoder.config),
+            prefix=False,
+        )
+
+
+def export_classifier(task, folder: str | os.PathLike, family: str | None, values: dict) -> None:
+    """Write a sequence classifier in Hugging Face's layout, with its tokenizer.
+
+    Args:
+        task: the classifier.
+        folder: where to write.
+        family: name of the family, or `None` for the encoder's.
+        values: the task's own fields of `config.json`.
+    """
+    config = task.backbone.config
+    facts = family_for(config, family or task.backbone.family)
+    values = {
+        "architectures": [facts.architectures["classifier"]],
+        **facts.write_config(config),
+        **values,
+    }
+    with atomic_folder(folder) as target:
+        hugging_face.write_folder(
+            target,
+            facts,
+            values,
+            variables_by_path(task),
+            expand((*facts.weights, *facts.head_weights), config),
+            prefix=True,
+        )
+        if task.preprocessor is not None:
+            task.preprocessor.tokenizer.save(target)

@@ -1,0 +1,15 @@
+"""Text: tokenizers, length buckets and preprocessors."""
+
+from kerasbert.text.packing import BUCKETS, Examples, bucket_for
+from kerasbert.text.preprocessor import TextClassifierPreprocessor, TextPreprocessor
+from kerasbert.text.tokenizer import Encoding, Tokenizer
+
+__all__ = [
+    "BUCKETS",
+    "Encoding",
+    "Examples",
+    "TextClassifierPreprocessor",
+    "TextPreprocessor",
+    "Tokenizer",
+    "bucket_for",
+]

@@ -1,0 +1,24 @@
+"""What every test may use: fixed seeds and the folder of larger real data."""
+
+import os
+from pathlib import Path
+
+import keras
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def fixed_seeds():
+    """Weights, dropout and shuffles are the same in every run and in every order of tests."""
+    keras.utils.set_random_seed(20240229)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of larger real data that `KERASBERT_DATA` names (mark such tests `real_data`)."""
+    folder = os.environ.get("KERASBERT_DATA")
+    if not folder:
+        pytest.skip("needs larger real data: set KERASBERT_DATA to the folder that holds it")
+    if not Path(folder).is_dir():
+        pytest.fail(f"KERASBERT_DATA must name a folder. Received: KERASBERT_DATA={folder}")
+    return Path(folder)
