@@ -4,7 +4,7 @@ from kerasbert._quiet_import import import_quietly
 
 import_quietly()
 
-from kerasbert import data, tuning  # noqa: E402
+from kerasbert import data, distillation, export, tuning  # noqa: E402
 from kerasbert.families import list_presets  # noqa: E402
 from kerasbert.layers import Absolute, EncoderConfig, Sharing, trace  # noqa: E402
 from kerasbert.models import Encoder, TextClassifier  # noqa: E402
@@ -21,6 +21,8 @@ __all__ = [
     "TextClassifierPreprocessor",
     "Tokenizer",
     "data",
+    "distillation",
+    "export",
     "list_presets",
     "trace",
     "tuning",

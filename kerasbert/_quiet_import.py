@@ -18,6 +18,7 @@ _START_UP_LINE = re.compile(
     rb"|[IWE]\d{4} \d\d:\d\d:|[IWE]0000 00:00:"
     rb"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWE] "
     rb"|To enable the following instructions:"
+    rb"|INFO: Created TensorFlow Lite"
 )
 
 

@@ -56,8 +56,12 @@ class HuggingFaceFolder:
 
     @property
     def labels(self) -> list[str]:
-        """The classes' names, in the order of the logits; two unnamed ones where none are given."""
-        by_id = self.values.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
+        """The classes' names, in the order of the logits.
+
+        Where none are given, they are numbered: `num_labels` of them, two by default.
+        """
+        count = self.values.get("num_labels") or 2
+        by_id = self.values.get("id2label") or {i: f"LABEL_{i}" for i in range(count)}
         try:
             names = {int(index): str(label) for index, label in by_id.items()}
             return [names[index] for index in range(len(names))]
@@ -127,7 +131,8 @@ class HuggingFaceWeights:
             shape = self.files.shape(key)
             if (shape[::-1] if row.transpose else shape) != tuple(variable.shape):
                 wanted = tuple(variable.shape)[::-1] if row.transpose else tuple(variable.shape)
-                problems.append(f"{key}: shape {shape} in the file, {wanted} in the model")
+                file = self.files.file_of(key).name
+                problems.append(f"{key}: shape {shape} in {file}, {wanted} in the model")
             plan.append((variable, key, row))
         if problems:
             shown = "\n  ".join(problems[:8])

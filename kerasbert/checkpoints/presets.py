@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,15 @@ def read_object(folder: Path, name: str, base: type, **changes: Any):
 
 def remove_task(folder: str | os.PathLike) -> None:
     """Remove the files of a task, so that a folder does not mix an old task with a new encoder."""
-    for name in (TASK_FILE, TASK_WEIGHTS_FILE, PREPROCESSOR_FILE):
+    for name in (TASK_FILE, TASK_WEIGHTS_FILE):
         (Path(folder) / name).unlink(missing_ok=True)
+    remove_preprocessor(folder)
+
+
+def remove_preprocessor(folder: str | os.PathLike) -> None:
+    """Remove an old preprocessor, whose ids need not be those of a new encoder."""
+    (Path(folder) / PREPROCESSOR_FILE).unlink(missing_ok=True)
+    shutil.rmtree(Path(folder) / TOKENIZER_ASSETS, ignore_errors=True)
 
 
 def load_weights(folder: Path, name: str, load) -> None:

@@ -48,6 +48,7 @@ def resolve(preset: str | os.PathLike, load_weights: bool = True) -> Source:
     Raises:
         ValueError: for an unknown name (it lists near ones) or a folder that is no preset.
         ImportError: if the library that fetches from the hub is missing.
+        OSError: if the hub cannot be reached or has nothing under this handle.
     """
     name = os.fspath(preset)
     if os.path.isdir(name):
@@ -93,12 +94,18 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 def _fetch(handle: str) -> Path:
     scheme, _, rest = handle.partition("://")
-    if scheme == "hf":
-        hub = _import("huggingface_hub", handle)
-        return Path(hub.snapshot_download(rest, allow_patterns=list(_HF_PATTERNS)))
-    if scheme == "kaggle":
-        return Path(_import("kagglehub", handle).model_download(rest))
-    raise ValueError(f"Handles start with `hf://` or `kaggle://`. Received: preset={handle!r}")
+    if scheme not in ("hf", "kaggle"):
+        raise ValueError(f"Handles start with `hf://` or `kaggle://`. Received: preset={handle!r}")
+    hub = _import("huggingface_hub" if scheme == "hf" else "kagglehub", handle)
+    try:
+        if scheme == "hf":
+            return Path(hub.snapshot_download(rest, allow_patterns=list(_HF_PATTERNS)))
+        return Path(hub.model_download(rest))
+    except OSError as error:  # both libraries' errors, of the network and of the hub, derive from it
+        raise OSError(
+            f"Could not fetch {handle}: {error}. Check the name and the connection, or give a "
+            "folder that holds its files."
+        ) from error
 
 
 def _import(module: str, handle: str):

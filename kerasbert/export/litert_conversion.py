@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ from keras import ops
 from tokenizers import models
 
 from kerasbert.export.flatbuffer import count_operators, input_names, name_tensors_by_signature
+from kerasbert.export.litert_request import ConversionRequest
 from kerasbert.export.litert_runner import LiteRTClassifier
-from kerasbert.export.litert_worker import ConversionRequest
 from kerasbert.export.metadata import (
     LABELS_FILE,
     TOKENIZER_FILE,
@@ -51,7 +52,9 @@ class Conversion:
     def __init__(self, task, request: ConversionRequest, folder: Path, metadata: bool):
         self.task, self.request, self.folder = task, request, folder
         self._associated_files = _associated_files(task) if metadata else None
-        self._batches = parity_batches(_with_length(task, request.sequence_length))
+        self._batches = parity_batches(
+            _with_length(task, request.sequence_length), task.backbone.config.num_segments
+        )
 
     def run(self) -> None:
         """Converts all files into the folder.
@@ -75,7 +78,6 @@ class Conversion:
                 "The conversion to LiteRT failed in its process. Received: exit status "
                 f"{result.returncode} and\n{result.stderr[-4000:]}"
             )
-        self._expected = self._reference_outputs()
 
     def write(self, index: int, path: Path, name: str) -> dict[str, int]:
         """Writes a converted file with its final tensor names and metadata.
@@ -119,7 +121,8 @@ class Conversion:
             agreement=agreement(self._expected, received, threshold),
         )
 
-    def _reference_outputs(self) -> np.ndarray:
+    @cached_property
+    def _expected(self) -> np.ndarray:
         if self.request.reference:
             files = [self.folder / f"reference_{i}.npy" for i in range(len(self._batches))]
             logits = [np.load(file) for file in files]
@@ -157,8 +160,8 @@ def _worker_environment() -> dict[str, str]:
 def _associated_files(task) -> dict[str, str]:
     """The files that go into the ZIP archive, by name."""
     files = _tokenizer_file(task.preprocessor.tokenizer)
-    if task.labels is not None:
-        files[LABELS_FILE] = _lines([str(label) for label in task.labels])
+    if not task.classes.is_regression:
+        files[LABELS_FILE] = _lines(task.labels or [str(i) for i in range(task.num_classes)])
     return files
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kerasbert.data.files import atomic_path
 from kerasbert.export.litert_conversion import Conversion
-from kerasbert.export.litert_worker import QUANTIZATIONS, ConversionRequest
+from kerasbert.export.litert_request import QUANTIZATIONS, ConversionRequest
 from kerasbert.export.requirements import require_installed
 from kerasbert.models.text_classifier import TextClassifier
 

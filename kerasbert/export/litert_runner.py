@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kerasbert._quiet_import import quiet_stderr
 from kerasbert.export.metadata import LABELS_FILE, read_associated_files
 from kerasbert.export.requirements import require
 
@@ -37,8 +38,9 @@ class LiteRTClassifier:
         if not self.path.is_file():
             raise FileNotFoundError(f"There is no such file. Received: path={str(path)!r}")
         try:
-            self._interpreter = interpreter.Interpreter(str(self.path), num_threads=num_threads)
-            self._runner = self._interpreter.get_signature_runner()
+            with quiet_stderr():  # the runtime announces its delegate
+                self._interpreter = interpreter.Interpreter(str(self.path), num_threads=num_threads)
+                self._runner = self._interpreter.get_signature_runner()
         except (RuntimeError, ValueError) as error:
             raise ValueError(
                 "The file is no LiteRT model with one signature. Write it with "

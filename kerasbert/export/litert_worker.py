@@ -14,57 +14,21 @@ the float32 logits of each batch.
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import keras
 import numpy as np
 from keras import ops
 
+from kerasbert.export.litert_request import INPUTS, ConversionRequest
+from kerasbert.models.text_classifier import TextClassifier
+
 ACTIVATIONS = {"softmax": ops.softmax, "sigmoid": ops.sigmoid}
-# Of every file: an encoder without segments ignores `segment_ids`. MediaPipe loads text classifiers
-# with three inputs only, and an application need not know which encoder is inside.
-INPUTS = ("token_ids", "segment_ids", "padding_mask")
-QUANTIZATIONS = (None, "float16", "dynamic_int8")
-
-
-@dataclass(frozen=True)
-class ConversionRequest:
-    """What to convert.
-
-    Args:
-        sequence_length: int or None. Length of every input; None for files that take any length.
-        activation: `"softmax"`, `"sigmoid"` or None. What turns the logits into probabilities.
-        quantizations: one of `QUANTIZATIONS` per file.
-        reference: Whether to compute the logits of the parity batches.
-    """
-
-    sequence_length: int | None
-    activation: str | None
-    quantizations: list[str | None]
-    reference: bool
-
-    @property
-    def output(self) -> str:
-        """The output's name in the files."""
-        return "probabilities" if self.activation else "logits"
-
-    def write(self, folder: Path) -> None:
-        """Writes the request into the folder that the program is given."""
-        (folder / "request.json").write_text(json.dumps(asdict(self)), encoding="utf-8")
-
-    @classmethod
-    def read(cls, folder: Path) -> ConversionRequest:
-        """Reads what `write` wrote."""
-        return cls(**json.loads((folder / "request.json").read_text(encoding="utf-8")))
 
 
 def main(folder: Path) -> None:
     """Does what the folder's request says."""
-    from kerasbert.models.text_classifier import TextClassifier
-
     request = ConversionRequest.read(folder)
     task = TextClassifier.from_preset(str(folder / "task"), dtype="float32")
     _save_model(task, request, folder / "saved_model")

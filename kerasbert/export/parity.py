@@ -35,19 +35,24 @@ PAIRS = (
 )
 
 
-def parity_batches(preprocessor) -> list[dict[str, np.ndarray]]:
+def parity_batches(preprocessor, num_segments: int) -> list[dict[str, np.ndarray]]:
     """Tokenizes the module's texts.
 
     Args:
         preprocessor: a text classifier's preprocessor.
+        num_segments: the encoder's.
 
     Returns:
-        Two input dicts of int32 arrays (batch, length): one of single texts, one of pairs.
+        Input dicts of int32 arrays (batch, length): one of single texts and, unless the encoder has
+        no embedding for the second segment, one of pairs.
     """
-    pairs = {"text": [a for a, _ in PAIRS], "text_pair": [b for _, b in PAIRS]}
+    raw = [list(TEXTS)]
+    segments = preprocessor.tokenizer.template.pair.segments
+    if num_segments == 0 or max(segments) < num_segments:
+        raw.append({"text": [a for a, _ in PAIRS], "text_pair": [b for _, b in PAIRS]})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that long texts are cut is intended here
-        batches = [preprocessor(list(TEXTS)), preprocessor(pairs)]
+        batches = [preprocessor(x) for x in raw]
     return [{key: np.asarray(value, "int32") for key, value in b.items()} for b in batches]
 
 

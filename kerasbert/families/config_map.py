@@ -46,6 +46,7 @@ _HARMLESS = frozenset(
 
 # Fields of any configuration that must have this value, where they are given at all.
 _FIXED = {
+    "is_decoder": False,  # where no family maps it
     "is_encoder_decoder": False,
     "add_cross_attention": False,
     "cross_attention_hidden_size": None,

@@ -21,6 +21,7 @@ _POSITIVE = (
     "max_sequence_length",
 )
 _RATES = ("hidden_dropout", "attention_dropout")
+_SWITCHES = ("gated_feed_forward", "use_bias", "causal")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,9 +100,13 @@ class EncoderConfig:
         if self.embedding_dim is not None:
             self._require_int("embedding_dim", at_least=1)
         for name in _RATES:
-            self._require(name, 0 <= getattr(self, name) < 1, "must be in [0, 1)")
+            value = getattr(self, name)
+            self._require(name, _is_number(value) and 0 <= value < 1, "must be in [0, 1)")
+        for name in _SWITCHES:
+            self._require(name, isinstance(getattr(self, name), bool), "must be True or False")
         for name in ("norm_epsilon", "initializer_range"):
-            self._require(name, getattr(self, name) > 0, "must be positive")
+            value = getattr(self, name)
+            self._require(name, _is_number(value) and value > 0, "must be a positive number")
         self._require(
             "activation", self.activation in ACTIVATIONS, f"must be one of {sorted(ACTIVATIONS)}"
         )
@@ -168,6 +173,10 @@ class EncoderConfig:
         return cls(**{name: _tag(name, value) for name, value in data.items()})
 
 
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def _reject_unknown_fields(fields):
     known = [field.name for field in dataclasses.fields(EncoderConfig)]
     unknown = sorted(set(fields) - set(known))
@@ -193,4 +202,7 @@ def _tag(name, value):
             f"Unknown kind of `{name}`. It must be one of {sorted(_TAGGED)}. "
             f"Received: {name}.kind={kind!r}"
         )
+    unknown = sorted(set(value) - {field.name for field in dataclasses.fields(_TAGGED[kind])})
+    if unknown:
+        raise ValueError(f"`{kind}` has no such field. Received: {name} with {unknown}")
     return _TAGGED[kind](**value)

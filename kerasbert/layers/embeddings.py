@@ -91,6 +91,8 @@ class Embeddings(keras.layers.Layer):
         x = self.token(token_ids)  # (B, T, E)
         x = x + self.position(self.config.position.positions(padding_mask))
         if self.segment is not None:
+            if self.config.num_segments == 1:  # a pair's second text has no row of its own
+                segment_ids = ops.zeros_like(segment_ids)
             x = x + self.segment(segment_ids)
         x = self.dropout(self.norm(x), training=training)
         if self.projection is not None:

@@ -72,17 +72,24 @@ class Fitting:
             if isinstance(callbacks, keras.callbacks.CallbackList)
             else [*keras.tree.flatten(callbacks or []), NaNGuard()]
         )
-        return keras.Model.fit(
-            self,
-            _to_backend(data),
-            epochs=epochs,
-            verbose=verbose,
-            callbacks=callbacks,
-            validation_data=_to_backend(validation_data),
-            initial_epoch=initial_epoch,
-            steps_per_epoch=steps_per_epoch,
-            **kwargs,
-        )
+        try:
+            return keras.Model.fit(
+                self,
+                _to_backend(data),
+                epochs=epochs,
+                verbose=verbose,
+                callbacks=callbacks,
+                validation_data=_to_backend(validation_data),
+                initial_epoch=initial_epoch,
+                steps_per_epoch=steps_per_epoch,
+                **kwargs,
+            )
+        except BaseException:
+            # On JAX the weights are out of the variables while training runs: put them back, so
+            # that an interrupted model can be used and saved.
+            if hasattr(self, "jax_state_sync"):
+                self.jax_state_sync()
+            raise
 
     def evaluate(
         self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, **kwargs

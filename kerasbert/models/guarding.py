@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import keras
+import numpy as np
 
 
 class NaNGuard(keras.callbacks.Callback):
@@ -17,7 +18,7 @@ class NaNGuard(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         self._best_loss = math.inf
         self._best_epoch = None
-        self._best_weights = self.model.get_weights()
+        self._best_weights = _copied_weights(self.model)
 
     def on_train_batch_end(self, batch, logs=None):
         loss = (logs or {}).get("loss")
@@ -28,7 +29,7 @@ class NaNGuard(keras.callbacks.Callback):
         loss = (logs or {}).get("val_loss", (logs or {}).get("loss", math.inf))
         if loss < self._best_loss:
             self._best_loss, self._best_epoch = loss, epoch
-            self._best_weights = self.model.get_weights()
+            self._best_weights = _copied_weights(self.model)
 
     def on_train_end(self, logs=None):
         self._best_weights = None
@@ -41,3 +42,8 @@ class NaNGuard(keras.callbacks.Callback):
             f"{since} were put back. Try a smaller learning rate, clip gradients, or check the "
             "labels and weights for NaN; with float16, use `mixed_float16`."
         )
+
+
+def _copied_weights(model):
+    # `get_weights` may give views of the variables, which training then changes.
+    return [np.array(weight, copy=True) for weight in model.get_weights()]

@@ -27,6 +27,8 @@ def write_task(task, folder: str | os.PathLike) -> None:
         if task.preprocessor is not None:
             presets.write_object(target, presets.PREPROCESSOR_FILE, task.preprocessor)
             task.preprocessor.tokenizer.save_assets(target / presets.TOKENIZER_ASSETS)
+    if task.preprocessor is None:
+        presets.remove_preprocessor(folder)
 
 
 def _write_encoder_files(encoder, target):
@@ -78,4 +80,10 @@ def export_classifier(task, folder: str | os.PathLike, family: str | None, value
             prefix=True,
         )
         if task.preprocessor is not None:
-            task.preprocessor.tokenizer.save(target)
+            task.preprocessor.tokenizer.save(target, model_input_names=_their_inputs(config))
+
+
+def _their_inputs(config) -> list[str]:
+    """The inputs that transformers' tokenizer gives to a model of this configuration."""
+    segments = ["token_type_ids"] if config.num_segments else []
+    return ["input_ids", *segments, "attention_mask"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import keras
@@ -13,33 +12,13 @@ import numpy as np
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as RustTokenizer
 
+from kerasbert.text.encoding import Encoding
 from kerasbert.text.inputs import as_texts
 from kerasbert.text.reading import TokenizerParts, has_tokenizer, read_folder
 from kerasbert.text.special_tokens import find_roles, special_contents
 from kerasbert.text.template import Template, template_of
 from kerasbert.text.training import train_word_piece
 from kerasbert.text.writing import write_folder
-
-
-@dataclass(frozen=True)
-class Encoding:
-    """One text, or a pair, as tokens. All lists have the same length, special tokens included.
-
-    Attributes:
-        ids: Token ids.
-        tokens: The tokens themselves.
-        offsets: Where each token begins and ends, in characters of the original text (of the second
-            text for the tokens of `text_pair`); `(0, 0)` for special tokens.
-        word_ids: The number of the word that each token belongs to, counted anew in the second
-            text; `None` for special tokens.
-        segment_ids: 0 for the first text, 1 for the second where the model tells them apart.
-    """
-
-    ids: list[int]
-    tokens: list[str]
-    offsets: list[tuple[int, int]]
-    word_ids: list[int | None]
-    segment_ids: list[int]
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")

@@ -6,7 +6,9 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+import tokenizers
 
+import kerasbert
 from kerasbert import export
 from kerasbert.export import LiteRTClassifier, litert_conversion
 
@@ -222,6 +224,41 @@ def test_bad_options_are_named(bert, tmp_path, options, message):
         export.litert(bert, tmp_path / "model.tflite", **{"sequence_length": 32, **options})
 
 
+def test_regression_gives_its_value(make_task, tmp_path):
+    task = make_task(labels=None, num_classes=1)
+    report = export.litert(task, tmp_path / "stars.tflite", sequence_length=24)
+    runner = LiteRTClassifier(report.path)
+    assert (report.output, runner.output_name, report.agreement) == ("logits", "logits", None)
+    assert runner.labels is None
+    received = runner.predict_on_batch(task.preprocessor(TEXTS))
+    np.testing.assert_allclose(received, task.predict(TEXTS, verbose=0), atol=1e-5)
+
+
+def test_classes_without_names_are_labelled_by_number(
+    make_task, bert_reports, process_that_gives, tmp_path
+):
+    process_that_gives(bert_reports[None].path)
+    task = make_task(labels=None, num_classes=3)  # the same seed: the same weights
+    report = export.litert(task, tmp_path / "numbers.tflite", sequence_length=32)
+    assert LiteRTClassifier(report.path).labels == ("0", "1", "2")
+
+
+def test_other_tokenizers_are_packed_whole(bert, bert_reports, process_that_gives, tmp_path):
+    process_that_gives(bert_reports[None].path)
+    rust = tokenizers.Tokenizer.from_str(bert.preprocessor.tokenizer.rust.to_str())
+    rust.model = tokenizers.models.WordLevel(rust.get_vocab(), unk_token="[UNK]")
+    preprocessor = kerasbert.TextClassifierPreprocessor(kerasbert.Tokenizer(rust), 64)
+    task = kerasbert.TextClassifier(
+        bert.backbone, labels=["alarm", "music", "lights"], preprocessor=preprocessor
+    )
+    task.head.set_weights(bert.head.get_weights())
+    report = export.litert(task, tmp_path / "words.tflite", sequence_length=32)
+    files = export.read_associated_files(report.path)
+    assert set(files) == {"tokenizer.json", "labels.txt"}
+    again = tokenizers.Tokenizer.from_str(files["tokenizer.json"])
+    assert again.encode("wake me").ids == preprocessor.tokenizer.encode("wake me").ids
+
+
 @pytest.mark.usefixtures("no_process")
 def test_regression_has_no_probabilities(make_task, tmp_path):
     task = make_task(labels=None, num_classes=1)
@@ -237,8 +274,6 @@ def test_what_is_no_task_is_refused(bert, tmp_path):
 
 @pytest.mark.usefixtures("no_process")
 def test_task_without_preprocessor_is_refused(bert, tmp_path):
-    import kerasbert
-
     task = kerasbert.TextClassifier(bert.backbone, num_classes=2)
     with pytest.raises(ValueError, match="preprocessor=None"):
         export.litert(task, tmp_path / "model.tflite")

@@ -31,13 +31,22 @@ def test_regression_has_no_agreement():
     assert agreement(np.ones((3, 1)), np.ones((3, 1)), threshold=None) is None
 
 
-@pytest.mark.filterwarnings(
-    "error"
-)  # cutting the long ones is intended, and not the user's concern
-def test_batches_hold_texts_and_pairs(bert):
-    preprocessor = type(bert.preprocessor)(bert.preprocessor.tokenizer, 16, buckets=(16,))
-    texts, pairs = parity_batches(preprocessor)
+@pytest.fixture
+def preprocessor(bert):
+    return type(bert.preprocessor)(bert.preprocessor.tokenizer, 16, buckets=(16,))
+
+
+# Cutting the long ones is intended, so it must not warn.
+@pytest.mark.filterwarnings("error")
+def test_batches_hold_texts_and_pairs(preprocessor):
+    texts, pairs = parity_batches(preprocessor, num_segments=2)
     assert texts["token_ids"].shape == (len(TEXTS), 16)
     assert pairs["token_ids"].shape == (len(PAIRS), 16)
     assert texts["padding_mask"].sum(axis=1).min() == 2  # the empty text: [CLS] [SEP]
     assert pairs["segment_ids"].max() == 1
+
+
+@pytest.mark.parametrize(("num_segments", "num_batches"), [(0, 2), (1, 1), (2, 2)])
+def test_no_pairs_for_an_encoder_with_one_segment(preprocessor, num_segments, num_batches):
+    # Without segments the ids are ignored; with one, that of the second text is out of range.
+    assert len(parity_batches(preprocessor, num_segments)) == num_batches

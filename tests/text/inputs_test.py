@@ -28,7 +28,7 @@ def string_tensor(values):
         ["a", "é".encode()],
         np.array(["a", "é"]),
         np.array(["a", "é"], dtype=object),
-        np.array(["a".encode(), "é".encode()]),
+        np.array([b"a", "é".encode()]),
         np.array([["a"], ["é"]]),
         np.array(["a", "é"], dtype=np.dtypes.StringDType()),
         [np.str_("a"), np.str_("é")],

@@ -49,7 +49,7 @@ def test_texts_are_truncated_and_padded_as_by_transformers(limit, tokenizer, the
 @pytest.mark.filterwarnings("ignore:.*were truncated")
 @pytest.mark.parametrize("limit", [4, 5, 6, 7, 12, 13])
 def test_pairs_are_truncated_longest_first_as_by_transformers(limit, tokenizer, theirs):
-    texts = [" ".join("me" for _ in range(a)) for a in range(12) for _ in range(12)]
+    texts = [" ".join("a" for _ in range(a)) for a in range(12) for _ in range(12)]
     seconds = [" ".join("a" for _ in range(b)) for _ in range(12) for b in range(12)]
     preprocessor = TextClassifierPreprocessor(tokenizer, sequence_length=limit)
     found = preprocessor({"text": texts, "text_pair": seconds})
@@ -77,8 +77,8 @@ def test_roberta_pairs_have_its_separators(tmp_path, hard_texts):
 
 def test_short_texts_are_padded_to_the_smallest_bucket(preprocessor):
     assert preprocessor(["wake me"])["token_ids"].shape == (1, 16)
-    assert preprocessor(["me " * 14])["token_ids"].shape == (1, 16)
-    assert preprocessor(["me " * 15])["token_ids"].shape == (1, 32)
+    assert preprocessor(["a " * 14])["token_ids"].shape == (1, 16)
+    assert preprocessor(["a " * 15])["token_ids"].shape == (1, 32)
     assert preprocessor([""])["padding_mask"].sum() == 2
     assert preprocessor([])["token_ids"].shape == (0, 16)
 
@@ -102,7 +102,7 @@ def test_labels_and_weights_are_handed_through(preprocessor):
 
 def test_truncation_warns_once_and_counts(tokenizer):
     preprocessor = TextClassifierPreprocessor(tokenizer, sequence_length=8)
-    texts = ["me " * 6, "me " * 7, "", "me " * 100]
+    texts = ["a " * 6, "a " * 7, "", "a " * 100]
     with pytest.warns(UserWarning, match="2 of 4 examples were longer than 8 tokens") as caught:
         preprocessor(texts)
     assert len(caught) == 1
@@ -111,22 +111,22 @@ def test_truncation_warns_once_and_counts(tokenizer):
 
 def test_a_text_of_513_tokens_is_reported_and_one_of_512_is_not(preprocessor):
     with pytest.warns(UserWarning, match="1 of 1 .* 512"):
-        assert preprocessor.tokenize(["me " * 511]).lengths.tolist() == [512]
+        assert preprocessor.tokenize(["a " * 511]).lengths.tolist() == [512]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert preprocessor.tokenize(["me " * 510]).lengths.tolist() == [512]
+        assert preprocessor.tokenize(["a " * 510]).lengths.tolist() == [512]
 
 
 def test_long_pairs_take_no_more_memory_than_their_tokens(tokenizer):
     # The Rust library's own truncation builds a thousand times a thousand overflowing windows.
     preprocessor = TextClassifierPreprocessor(tokenizer, sequence_length=32)
-    text = "me " * 20_000
+    text = "a " * 20_000
     with pytest.warns(UserWarning, match="1 of 1"):
         assert preprocessor({"text": text, "text_pair": text})["padding_mask"].sum() == 32
 
 
 def test_many_texts_are_tokenized_in_chunks_and_in_order(preprocessor, tokenizer):
-    texts = [f"{index} me" for index in range(9000)]
+    texts = [f"{index} a" for index in range(9000)]
     start = time.perf_counter()
     examples = preprocessor.tokenize(texts)
     seconds = time.perf_counter() - start
@@ -146,7 +146,7 @@ def test_a_limit_without_room_for_text_is_an_error(limit, tokenizer):
 
 def test_a_limit_without_room_for_a_pair_is_an_error(tokenizer):
     preprocessor = TextClassifierPreprocessor(tokenizer, sequence_length=3)
-    assert preprocessor("me")["token_ids"].shape == (1, 3)
+    assert preprocessor("a")["token_ids"].shape == (1, 3)
     with pytest.raises(ValueError, match="3 special tokens"):
         preprocessor({"text": "a", "text_pair": "b"})
 

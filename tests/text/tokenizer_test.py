@@ -76,7 +76,13 @@ def test_a_preset_folder_keeps_its_tokenizer_under_assets(tokenizer, tmp_path):
     tokenizer.save_assets(tmp_path / "assets" / "tokenizer")
     # KerasHub's name for the configuration of the layer.
     (tmp_path / "tokenizer.json").write_text(json.dumps({"class_name": "Tokenizer"}))
+    assert Tokenizer.exists_in(tmp_path)
     assert Tokenizer.from_preset(tmp_path).same_vocabulary(tokenizer)
+
+
+def test_a_folder_without_tokenizer_files_is_told_apart(tmp_path):
+    assert not Tokenizer.exists_in(tmp_path)
+    assert not Tokenizer.exists_in(tmp_path / "nowhere")
 
 
 def test_saving_where_a_file_is_in_the_way_is_an_error(tokenizer, tmp_path):
@@ -208,6 +214,7 @@ def test_copies_keep_the_vocabulary(clone, tokenizer):
 def test_a_tokenizer_from_its_configuration_says_that_it_is_empty(tokenizer, tmp_path):
     config = json.loads(json.dumps(tokenizer.get_config()))
     empty = Tokenizer.from_config(config)
+    assert not empty.is_loaded
     uses = [
         lambda: empty.encode("a"),
         lambda: empty.tokenize("a"),
@@ -222,6 +229,7 @@ def test_a_tokenizer_from_its_configuration_says_that_it_is_empty(tokenizer, tmp
             use()
     tokenizer.save_assets(tmp_path)
     empty.load_assets(tmp_path)
+    assert empty.is_loaded
     assert empty.encode("wake me") == tokenizer.encode("wake me")
 
 
