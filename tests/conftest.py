@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+# The tests' models are tiny: threads would only wait for each other. Read when torch is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import keras
 import pytest
 

@@ -122,6 +122,8 @@ class Distiller(Fitting, keras.Model):
             Dict of float32 scalars.
         """
         inputs = self._ready(x)
+        if sample_weight is not None:
+            sample_weight = ops.convert_to_tensor(sample_weight, "float32")
         with self._frozen_teacher():
             outputs = self._run(self.student, inputs, training=training)
             return self._values(inputs, outputs, sample_weight)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kerasbert.models.feeding import ROW_MASK, Batches, TensorExamples, as_backend_data
 from kerasbert.models.guarding import NaNGuard
+from kerasbert.text.inputs import is_raw
 
 
 class Fitting:
@@ -18,6 +19,8 @@ class Fitting:
     `encode_targets(y)`. Raw input and dicts of arrays are batched here (see `Batches`); a dataset of
     ready batches goes to Keras as it is.
     """
+
+    _fills_batches = True  # a model that is not compiled can predict
 
     def fit(
         self,
@@ -60,7 +63,7 @@ class Fitting:
         if validation_split and validation_data is None:
             (x, y, sample_weight), validation_data = _split(x, y, sample_weight, validation_split)
         weights = self._weights(y, sample_weight, class_weight)
-        data = self._feed(x, y, weights, batch_size, shuffle=shuffle)
+        data = _with_labels(self._feed(x, y, weights, batch_size, shuffle=shuffle))
         if validation_data is not None:
             validation_data = self._feed_validation(
                 validation_data, validation_batch_size or batch_size
@@ -95,7 +98,7 @@ class Fitting:
         self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, **kwargs
     ):
         """Loss and metrics on raw input, tensors or a dataset; arguments as in `fit`."""
-        data = self._feed(x, y, self._weights(y, sample_weight), batch_size)
+        data = _with_labels(self._feed(x, y, self._weights(y, sample_weight), batch_size))
         return keras.Model.evaluate(self, _to_backend(data), verbose=verbose, **kwargs)
 
     def predict(self, x, batch_size=None, verbose="auto", **kwargs):
@@ -116,8 +119,9 @@ class Fitting:
 
     def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
         """Loss and metrics on a batch of raw input or tensors."""
+        weights = self._weights(y, sample_weight)
         x, y = self._ready(x), self._encoded(y)
-        return keras.Model.test_on_batch(self, x, y, sample_weight=sample_weight, **kwargs)
+        return keras.Model.test_on_batch(self, x, y, sample_weight=weights, **kwargs)
 
     def predict_on_batch(self, x):
         """Outputs for a batch of raw input or tensors, as NumPy arrays."""
@@ -163,6 +167,11 @@ class Fitting:
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def _feed(self, x, y, weights, batch_size, shuffle=False):
+        if self.preprocessor is None and is_raw(x):
+            raise ValueError(
+                f"This `{type(self).__name__}` has no preprocessor, so it takes no text. Build it "
+                "with `preprocessor=`, or give a dict of arrays."
+            )
         if not (self._is_raw(x) or isinstance(x, Mapping)):
             if y is not None:
                 raise ValueError(
@@ -171,6 +180,8 @@ class Fitting:
                 )
             return x
         examples = self.preprocessor.tokenize(x) if self._is_raw(x) else TensorExamples(x)
+        if not len(examples):
+            raise ValueError("There must be at least one example. Received: an empty x")
         targets = self._encoded(y)
         for name, values in (("y", targets), ("sample_weight", weights)):
             _check_count(name, values, len(examples))
@@ -204,7 +215,9 @@ class Fitting:
 
     def _plan_schedule(self, steps, epochs):
         """Tell a schedule without a length how many steps are ahead."""
-        schedule = getattr(self.optimizer, "_learning_rate", None)
+        # With `mixed_float16`, Keras wraps the optimizer for loss scaling.
+        optimizer = getattr(self.optimizer, "inner_optimizer", self.optimizer)
+        schedule = getattr(optimizer, "_learning_rate", None)
         if steps and hasattr(schedule, "plan"):
             first_step = int(keras.ops.convert_to_numpy(self.optimizer.iterations))
             if schedule.plan(first_step, steps * epochs):
@@ -213,6 +226,12 @@ class Fitting:
 
 def _to_backend(data):
     return as_backend_data(data) if isinstance(data, Batches) else data
+
+
+def _with_labels(data):
+    if isinstance(data, Batches) and data.targets is None:
+        raise ValueError("Texts and arrays need labels, one for each example. Received: y=None")
+    return data
 
 
 def _check_count(name, values, count):
@@ -234,6 +253,11 @@ def _split(x, y, sample_weight, share):
     """Cut the last `share` of the examples off, as Keras does."""
     if not 0 < share < 1:
         raise ValueError(f"`validation_split` must be in (0, 1). Received: {share}")
+    if y is None:
+        raise ValueError(
+            "`validation_split` cannot divide a dataset. Give `validation_data`. Received: x of "
+            f"type {type(x).__name__} without y"
+        )
 
     def rows(values, part):
         if values is None or isinstance(values, Mapping):

@@ -33,7 +33,13 @@ class Labels:
         if num_classes is None and names is None:
             raise ValueError("One of `num_classes` and `labels` must be given. Received neither")
         if names is not None:
-            names = tuple(str(name) for name in names)
+            names = tuple(names)
+            if not all(isinstance(name, str) for name in names):
+                # Were numbers taken as names, labels given as numbers would be ambiguous.
+                raise ValueError(
+                    "`labels` must be strings; for classes that are numbers from 0 on, give "
+                    f"`num_classes`. Received: labels={names}"
+                )
             if len(set(names)) != len(names) or not names:
                 raise ValueError(f"`labels` must be distinct names. Received: labels={names}")
             if num_classes not in (None, len(names)):
@@ -70,10 +76,11 @@ class Labels:
             ValueError: for a label that is unknown or out of range; it names label and position.
         """
         y = _as_sequence(y)
-        if self.is_regression:
-            return self._numbers(y)
         if self.multi_label:
             return self._multi_hot(y)
+        y = y[:, 0] if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1 else y
+        if self.is_regression:
+            return self._numbers(y)
         return np.array([self.index(label, at) for at, label in enumerate(y)], dtype="int32")
 
     def index(self, label, position: int | None = None) -> int:
@@ -140,8 +147,13 @@ class Labels:
                     "With `multi_label=True`, each example has a list of labels. "
                     f"Received: {labels!r} at position {position}"
                 )
-            for label in labels:
-                targets[position, self.index(label, position)] = 1
+            indices = [self.index(label, position) for label in labels]
+            if len(set(indices)) != len(indices):
+                raise ValueError(
+                    "An example has a label twice. Give zeros and ones for each class as a NumPy "
+                    f"array. Received: {labels!r} at position {position}"
+                )
+            targets[position, indices] = 1
         return targets
 
     def example_weights(self, y, class_weight: Mapping) -> np.ndarray:
@@ -166,5 +178,4 @@ def _as_sequence(y):
         raise ValueError(f"Labels must be a sequence, one for each example. Received: y={y!r}")
     if isinstance(y, (list, tuple)):
         return list(y)
-    y = np.asarray(y)
-    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    return np.asarray(y)

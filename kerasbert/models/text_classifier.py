@@ -145,6 +145,8 @@ class TextClassifier(EncoderTask):
                 "`classify` takes texts, and needs a preprocessor. Build the classifier with "
                 f"`preprocessor=`. Received: texts of type {type(texts).__name__}"
             )
+        if not isinstance(texts, str | bytes) and len(texts) == 0:
+            return []
         scores = self.scores(self.predict(texts, batch_size=batch_size, verbose=0))
         return [self._ranked(row) for row in scores]
 

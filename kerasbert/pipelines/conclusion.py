@@ -19,7 +19,6 @@ class RunFacts:
     Args:
         data: One line about the data.
         epochs: Of the teacher and of the student.
-        sequence_length: Tokens that the files take.
         max_difference: Largest difference of the float32 file's probabilities from Keras's.
         machine: One line about the machine.
         seconds: Stage to the time that it took.
@@ -27,7 +26,6 @@ class RunFacts:
 
     data: str
     epochs: tuple[int, int]
-    sequence_length: int
     max_difference: float
     machine: str
     seconds: Mapping[str, float]
@@ -83,12 +81,12 @@ def facts(rows: Sequence[Row], run: RunFacts) -> dict[str, str]:
         "Latency": (
             f"median over {LATENCY_TEXTS} evaluation texts (all, if there are fewer), one text at "
             "a time, tokenized beforehand; teacher and student by `predict_on_batch`, padded to "
-            f"the smallest length bucket; the files by LiteRT on {litert_threads()} threads, "
-            f"padded to their {run.sequence_length} tokens"
+            f"the smallest length bucket; the files by LiteRT on {litert_threads()} threads, at "
+            "the text's own length"
         ),
         "Files": (
-            f"inputs of {run.sequence_length} tokens; the float32 file's probabilities differ from "
-            f"Keras's by at most {run.max_difference:.0e}"
+            "for texts of any length; the float32 file's probabilities differ from Keras's by at "
+            f"most {run.max_difference:.0e}"
         ),
         "Machine": run.machine,
         "Time": f"{total:.0f} s in all: {stages}",

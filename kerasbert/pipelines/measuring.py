@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,21 +33,22 @@ def measure_task(name: str, task, folder: Path, evaluation: LabelledTexts) -> Ro
         The row of the table.
     """
     examples = task.preprocessor.tokenize(evaluation.inputs())
+    batches = [examples.batch([at]) for at in range(len(examples))]
     logits = task.predict(evaluation.inputs(), batch_size=32, verbose=0)
     return Row(
         name=name,
         accuracy=_accuracy(logits, task, evaluation),
         parameters=task.count_params(),
         bytes=sum(file.stat().st_size for file in files_in(folder)),
-        latency_ms=_median_latency(task.predict_on_batch, examples),
+        latency_ms=_median_latency(task.predict_on_batch, batches),
         file=f"{folder.name}/",
     )
 
 
 def measure_litert(name: str, path: Path, task, evaluation: LabelledTexts) -> Row:
-    """Measures a ``.tflite`` file of a `TextClassifier`.
+    """Measures a ``.tflite`` file, made for texts of any length, of a `TextClassifier`.
 
-    The latency is of one tokenized text, padded to the file's length, on `litert_threads` threads.
+    The latency is of one tokenized text at its own length, on `litert_threads` threads.
 
     Args:
         name: Name of the row.
@@ -59,18 +60,15 @@ def measure_litert(name: str, path: Path, task, evaluation: LabelledTexts) -> Ro
         The row of the table.
     """
     runner = LiteRTClassifier(path, num_threads=litert_threads())
-    preprocessor = task.preprocessor
-    length = runner.sequence_length or preprocessor.sequence_length
-    examples = type(preprocessor)(
-        preprocessor.tokenizer, sequence_length=length, buckets=preprocessor.buckets
-    ).tokenize(evaluation.inputs())
-    scores = [runner.predict_on_batch(examples.batch([at])) for at in range(len(examples))]
+    examples = task.preprocessor.tokenize(evaluation.inputs())
+    batches = [examples.batch([at], width=length) for at, length in enumerate(examples.lengths)]
+    scores = [runner.predict_on_batch(batch) for batch in batches]
     return Row(
         name=name,
         accuracy=_accuracy(np.concatenate(scores), task, evaluation),
         parameters=task.count_params(),
         bytes=path.stat().st_size,
-        latency_ms=_median_latency(runner.predict_on_batch, examples),
+        latency_ms=_median_latency(runner.predict_on_batch, batches),
         file=path.name,
     )
 
@@ -84,10 +82,10 @@ def _accuracy(scores: np.ndarray, task, evaluation: LabelledTexts) -> float:
     return float(np.mean(scores.argmax(axis=-1) == task.encode_targets(evaluation.labels)))
 
 
-def _median_latency(run: Callable, examples) -> float:
+def _median_latency(run: Callable, batches: Sequence[dict]) -> float:
     """Median milliseconds of a call with one text, over texts from all parts of the file."""
-    positions = np.linspace(0, len(examples) - 1, min(LATENCY_TEXTS, len(examples))).astype(int)
-    batches = [examples.batch([at]) for at in positions]
+    count = min(LATENCY_TEXTS, len(batches))
+    batches = [batches[at] for at in np.linspace(0, len(batches) - 1, count).astype(int)]
     for batch in {batch["token_ids"].shape: batch for batch in batches}.values():
         run(batch)  # Every shape once, untimed: it is compiled or allocated on its first call.
     return 1000 * statistics.median(_seconds(run, batch) for batch in batches)

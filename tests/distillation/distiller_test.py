@@ -1,11 +1,11 @@
 import keras
 import numpy as np
 import pytest
-from tests.distillation.conftest import LABELS, TEXTS, numpy
 
 import kerasbert
 from kerasbert.distillation import Distiller, make_student
 from kerasbert.distillation.objectives import HiddenStates, SoftTargets
+from tests.distillation.conftest import LABELS, TEXTS, numpy
 
 
 def fast():

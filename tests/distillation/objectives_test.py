@@ -3,11 +3,11 @@
 import keras
 import numpy as np
 import pytest
-from tests.distillation.conftest import TEXTS, numpy, states
 from keras import ops
 
 from kerasbert.distillation import Distiller, make_student
 from kerasbert.distillation.objectives import HiddenStates, Outputs, SoftTargets
+from tests.distillation.conftest import TEXTS, numpy, states
 
 
 def softmax(logits):

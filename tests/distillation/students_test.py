@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from tests.distillation.conftest import TEXTS, numpy
 
 import kerasbert
 from kerasbert.distillation import make_student
 from kerasbert.distillation.students import evenly_spaced
+from tests.distillation.conftest import TEXTS, numpy
 
 
 def test_six_of_twelve_layers_are_distilberts_choice():
