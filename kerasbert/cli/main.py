@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
+import logging
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 
 import keras
 
@@ -33,14 +36,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.backend not in (None, keras.backend.backend()):
             return _run_again(arguments.backend, argv)
-        arguments.run(arguments)
+        with _plain_warnings():
+            arguments.run(arguments)
     except KeyboardInterrupt as interrupt:
         print(f"\n{interrupt or 'Interrupted.'}", file=sys.stderr)
         return INTERRUPTED
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
         if arguments.debug:
             raise
-        print(f"kerasbert: error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"kerasbert: error: {_one_line(error)}", file=sys.stderr)
         return USAGE_ERROR
     return 0
 
@@ -62,6 +66,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     quickstart.add_to(commands, parents=[common])
     return parser
+
+
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Warnings in one line each, without the place in the code that gave them."""
+
+    def show(message, *_):
+        print(f"kerasbert: warning: {_one_line(message)}", file=sys.stderr)
+
+    # TensorFlow's advice on `tf.function` is for those who write one.
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split())
 
 
 def _run_again(backend: str, argv: list[str]) -> int:

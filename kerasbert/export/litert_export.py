@@ -132,7 +132,9 @@ def litert_variants(
         One `LiteRTReport` per file, in order.
 
     Raises:
-        The errors of `litert`. If one file is refused none is left.
+        ValueError: As `litert`. If one file is refused, none is left.
+        TypeError: As `litert`.
+        ImportError: As `litert`.
 
     Example:
 

@@ -116,6 +116,15 @@ def as_backend_data(batches: Batches):
     return dataset.prefetch(2)
 
 
+def default_jit_compile() -> bool | str:
+    """Keras's `jit_compile` where the caller leaves it open.
+
+    On TensorFlow, XLA would compile each batch shape anew, which takes longer than it ever gains
+    with several bucket widths; a TensorFlow graph serves all of them.
+    """
+    return False if keras.backend.backend() == "tensorflow" else "auto"
+
+
 class TensorExamples:
     """Ready input arrays behind the interface of `kerasbert.text.Examples`.
 

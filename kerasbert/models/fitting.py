@@ -7,7 +7,13 @@ from collections.abc import Mapping
 import keras
 import numpy as np
 
-from kerasbert.models.feeding import ROW_MASK, Batches, TensorExamples, as_backend_data
+from kerasbert.models.feeding import (
+    ROW_MASK,
+    Batches,
+    TensorExamples,
+    as_backend_data,
+    default_jit_compile,
+)
 from kerasbert.models.guarding import NaNGuard
 from kerasbert.text.inputs import is_raw
 
@@ -68,8 +74,7 @@ class Fitting:
             validation_data = self._feed_validation(
                 validation_data, validation_batch_size or batch_size
             )
-        steps = steps_per_epoch or (len(data) if hasattr(data, "__len__") else None)
-        self._plan_schedule(steps, epochs - initial_epoch)
+        self._plan_schedule(steps_per_epoch or _length(data), epochs - initial_epoch)
         callbacks = (
             callbacks
             if isinstance(callbacks, keras.callbacks.CallbackList)
@@ -142,6 +147,7 @@ class Fitting:
             **kwargs: the further arguments are those of `keras.Model.compile`.
         """
         optimizer, loss, metrics = self._defaults(optimizer, loss, metrics)
+        kwargs.setdefault("jit_compile", default_jit_compile())
         # Rows that fill the last batch have weight zero, which only weighted metrics honour: unless
         # sample weights are wanted in metrics, these weigh by the row mask alone (compute_metrics).
         self._fills_batches = weighted_metrics is None
@@ -160,6 +166,11 @@ class Fitting:
         if config and self._fills_batches:
             config["metrics"], config["weighted_metrics"] = config["weighted_metrics"], None
         return config
+
+    def compile_from_config(self, config):
+        # Keras leaves this to classes with a `compile` of their own.
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        self.optimizer.build(self.trainable_variables)
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         if self._fills_batches:
@@ -226,6 +237,13 @@ class Fitting:
 
 def _to_backend(data):
     return as_backend_data(data) if isinstance(data, Batches) else data
+
+
+def _length(data):
+    try:
+        return len(data)
+    except TypeError:  # a generator, or a `tf.data.Dataset` that does not know
+        return None
 
 
 def _with_labels(data):

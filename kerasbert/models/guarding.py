@@ -23,24 +23,27 @@ class NaNGuard(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         loss = (logs or {}).get("loss")
         if loss is not None and not math.isfinite(loss):
-            self._stop(batch)
+            self._stop(f"The loss became NaN or infinite at batch {batch + 1} of this epoch.")
 
     def on_epoch_end(self, epoch, logs=None):
         loss = (logs or {}).get("val_loss", (logs or {}).get("loss", math.inf))
+        weights = _copied_weights(self.model)
+        if math.isnan(loss) or not all(np.isfinite(weight).all() for weight in weights):
+            # The loss of the last step came before the update that broke the weights.
+            self._stop(f"Loss or weights were NaN or infinite at the end of epoch {epoch + 1}.")
         if loss < self._best_loss:
-            self._best_loss, self._best_epoch = loss, epoch
-            self._best_weights = _copied_weights(self.model)
+            self._best_loss, self._best_epoch, self._best_weights = loss, epoch, weights
 
     def on_train_end(self, logs=None):
         self._best_weights = None
 
-    def _stop(self, batch):
+    def _stop(self, problem):
         self.model.set_weights(self._best_weights)
         since = "before training" if self._best_epoch is None else f"epoch {self._best_epoch + 1}"
         raise FloatingPointError(
-            f"The loss became NaN or infinite at batch {batch + 1} of this epoch. The weights of "
-            f"{since} were put back. Try a smaller learning rate, clip gradients, or check the "
-            "labels and weights for NaN; with float16, use `mixed_float16`."
+            f"{problem} The weights of {since} were put back. Try a smaller learning rate, clip "
+            "gradients, or check the labels and weights for NaN; with float16, use "
+            "`mixed_float16`."
         )
 
 

@@ -20,9 +20,12 @@ def pool(sequence, padding_mask, pooling: str):
     """
     if pooling == "cls":
         return sequence[:, 0, :]
-    mask = ops.expand_dims(ops.cast(padding_mask, sequence.dtype), -1)  # (B, T, 1)
+    mask = ops.expand_dims(ops.cast(padding_mask, "float32"), -1)  # (B, T, 1)
     if pooling == "mean":
-        return ops.sum(sequence * mask, axis=1) / ops.maximum(ops.sum(mask, axis=1), 1)
+        # In float32: a sum over many tokens overflows float16, and bfloat16 cannot count to 512.
+        mean = ops.sum(ops.cast(sequence, "float32") * mask, axis=1)
+        mean = mean / ops.maximum(ops.sum(mask, axis=1), 1)
+        return ops.cast(mean, sequence.dtype)
     # -1e4 is finite in float16 and below every state that layer normalisation leaves.
     return ops.max(ops.where(ops.cast(mask, "bool"), sequence, ops.cast(-1e4, sequence.dtype)), 1)
 
@@ -71,3 +74,12 @@ class ClassificationHead(keras.layers.Layer):
 
     def compute_output_spec(self, x, training=False):
         return keras.KerasTensor((x.shape[0], self.num_classes), dtype="float32")
+
+
+def quantized_policies(head) -> dict | None:
+    """The dtype policies of a head's quantized layers, serialised; `None` if none is quantized."""
+    policies = keras.dtype_policies.DTypePolicyMap()
+    for layer in head._flatten_layers():
+        if layer.quantization_mode is not None:
+            policies[layer.path] = layer.dtype_policy
+    return keras.dtype_policies.serialize(policies) if len(policies) else None

@@ -8,7 +8,7 @@ from keras import ops
 
 from kerasbert import tuning
 from kerasbert.families import family_for, get_family
-from kerasbert.models.heads import POOLINGS, ClassificationHead, pool
+from kerasbert.models.heads import POOLINGS, ClassificationHead, pool, quantized_policies
 from kerasbert.models.labels import Labels
 from kerasbert.models.saving import export_classifier
 from kerasbert.models.task import EncoderTask
@@ -32,6 +32,8 @@ class TextClassifier(EncoderTask):
         pooling: `None` for the head of the encoder's family; `"cls"`, `"mean"` or `"max"` for a
             linear layer over the pooled states of the real tokens.
         dropout: rate before the output layer; `None` for the family's.
+        head_dtype: dtype policy of the head; `None` for the encoder's. Saved where the head was
+            quantized.
         name: name of the model.
 
     Raises:
@@ -70,6 +72,7 @@ class TextClassifier(EncoderTask):
         multi_label=False,
         pooling=None,
         dropout=None,
+        head_dtype=None,
         name=None,
         **kwargs,
     ):
@@ -89,7 +92,7 @@ class TextClassifier(EncoderTask):
             classes.num_classes,
             activation=layout.dense if pooling is None and not uses_pooler else None,
             dropout=default if dropout is None else dropout,
-            dtype=backbone.dtype_policy,
+            dtype=keras.dtype_policies.get(head_dtype or backbone.dtype_policy),
             name="head",
         )
 
@@ -265,6 +268,7 @@ class TextClassifier(EncoderTask):
             "multi_label": self.multi_label,
             "pooling": self.pooling,
             "dropout": self.dropout,
+            "head_dtype": quantized_policies(self.head),
         }
 
 

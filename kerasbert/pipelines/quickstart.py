@@ -38,7 +38,7 @@ class QuickstartSettings:
         seed: Of weights, dropout and shuffling. Defaults to 42.
         batch_size: Defaults to 32.
         teacher_epochs: None (default) for 5, or more where that makes fewer than 200 steps.
-        student_epochs: None (default) for 6, or more where that makes fewer than 400 steps.
+        student_epochs: None (default) for 6, or more where that makes fewer than 300 steps.
         teacher_learning_rate: Peak of the schedule. Defaults to 1.5e-4.
         student_learning_rate: Defaults to 3e-4.
         student_layers: How many of the teacher's layers the student keeps. Defaults to 3.
@@ -170,7 +170,7 @@ class Quickstart:
     @property
     def student_epochs(self) -> int:
         """Passes over the data that the student trains for."""
-        return self.settings.student_epochs or self._epochs(at_least=6, steps=400)
+        return self.settings.student_epochs or self._epochs(at_least=6, steps=300)
 
     def _epochs(self, at_least: int, steps: int) -> int:
         steps_per_epoch = math.ceil(len(self.train) / self.settings.batch_size)

@@ -19,7 +19,8 @@ class AdamW(type(keras.optimizers.AdamW())):
     Args:
         learning_rate: a float or a schedule.
         weight_decay: the decay of all other weights.
-        undecayed: regular expressions; variables whose path matches one are not decayed.
+        undecayed: regular expressions; variables whose name (the last part of their path, such as
+            `"bias"`) matches one are not decayed.
         **kwargs: of `keras.optimizers.AdamW`.
     """
 

@@ -39,7 +39,7 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
         self.warmup = warmup
         self.total_steps = total_steps
         self.first_step = first_step
-        self._planned_steps = total_steps
+        self._start, self._planned_steps = first_step, total_steps
 
     def plan(self, first_step: int, steps: int) -> bool:
         """Let the schedule span `steps` steps from `first_step` on, unless its length was given.
@@ -49,18 +49,19 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
         """
         if self.total_steps is not None:
             return False
-        before = (self.first_step, self._planned_steps)
-        self.first_step, self._planned_steps = first_step, max(steps, 1)
-        return before != (self.first_step, self._planned_steps)
+        before = (self._start, self._planned_steps)
+        self._start, self._planned_steps = first_step, max(steps, 1)
+        return before != (self._start, self._planned_steps)
 
     def __call__(self, step):
         if self._planned_steps is None:
             return ops.convert_to_tensor(self.peak, "float32")
-        step = ops.cast(step, "float32") - self.first_step
+        step = ops.cast(step, "float32") - self._start
         warmup_steps = self.warmup * self._planned_steps
-        rising = step / max(warmup_steps, 1)
-        falling = (self._planned_steps - step) / max(self._planned_steps - warmup_steps, 1)
-        return self.peak * ops.clip(ops.minimum(rising, falling) if warmup_steps else falling, 0, 1)
+        factor = (self._planned_steps - step) / max(self._planned_steps - warmup_steps, 1)
+        if warmup_steps >= 1:  # in less than a step nothing can rise; a run of one step would rest
+            factor = ops.minimum(step / warmup_steps, factor)
+        return self.peak * ops.clip(factor, 0, 1)
 
     def get_config(self):
         return {

@@ -133,7 +133,9 @@ def test_shards_are_read(tmp_path):
 
 def test_bin_files_are_read(folder):
     expected = Encoder.from_preset(folder)
-    tensors = {key: torch.tensor(value) for key, value in load_file(folder / "model.safetensors").items()}
+    tensors = {
+        key: torch.tensor(value) for key, value in load_file(folder / "model.safetensors").items()
+    }
     torch.save(tensors, folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
     assert_same_weights(load_quietly(folder), expected)

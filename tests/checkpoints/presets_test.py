@@ -102,8 +102,10 @@ def test_the_encoder_of_a_task_is_read_alone(classifier, tmp_path):
     classifier.save_to_preset(tmp_path)
     encoder = Encoder.from_preset(tmp_path)
     np.testing.assert_array_equal(
-        *(keras.ops.convert_to_numpy(model(BATCH)["sequence_output"]) for model in
-          (encoder, classifier.backbone))
+        *(
+            keras.ops.convert_to_numpy(model(BATCH)["sequence_output"])
+            for model in (encoder, classifier.backbone)
+        )
     )
 
 
@@ -163,9 +165,7 @@ def test_an_encoder_over_an_older_task_is_no_task(classifier, tmp_path):
 
 
 @pytest.mark.parametrize("existing", [False, True])
-def test_a_save_that_fails_leaves_the_folder_as_it_was(
-    classifier, existing, tmp_path, monkeypatch
-):
+def test_a_save_that_fails_leaves_the_folder_as_it_was(classifier, existing, tmp_path, monkeypatch):
     folder = tmp_path / "preset"
     if existing:
         classifier.save_to_preset(folder)

@@ -9,7 +9,11 @@ from kerasbert import EncoderConfig, trace
 from kerasbert.layers import AttentionMask, SelfAttention
 
 CONFIG = EncoderConfig(
-    vocabulary_size=9, num_layers=1, num_heads=3, hidden_dim=12, intermediate_dim=8,
+    vocabulary_size=9,
+    num_layers=1,
+    num_heads=3,
+    hidden_dim=12,
+    intermediate_dim=8,
     attention_dropout=0.5,
 )
 PADDING = np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 1], [0, 0, 0, 0, 0]], "int32")

@@ -10,8 +10,13 @@ from kerasbert import EncoderConfig
 from kerasbert.layers import ACTIVATIONS, EncoderBlock, FeedForward, activation
 
 CONFIG = EncoderConfig(
-    vocabulary_size=9, num_layers=1, num_heads=2, hidden_dim=6, intermediate_dim=10,
-    hidden_dropout=0.0, norm_epsilon=1e-3,
+    vocabulary_size=9,
+    num_layers=1,
+    num_heads=2,
+    hidden_dim=6,
+    intermediate_dim=10,
+    hidden_dropout=0.0,
+    norm_epsilon=1e-3,
 )
 erf = np.vectorize(math.erf)
 FORMULAS = {

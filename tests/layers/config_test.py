@@ -14,7 +14,11 @@ def test_the_defaults_are_bert_base():
     assert (config.num_layers, config.hidden_dim, config.num_heads) == (12, 768, 12)
     assert (config.intermediate_dim, config.vocabulary_size) == (3072, 30522)
     assert (config.max_sequence_length, config.num_segments) == (512, 2)
-    assert (config.hidden_dropout, config.attention_dropout, config.activation) == (0.1, 0.1, "gelu")
+    assert (config.hidden_dropout, config.attention_dropout, config.activation) == (
+        0.1,
+        0.1,
+        "gelu",
+    )
 
 
 @pytest.mark.parametrize(

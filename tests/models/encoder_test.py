@@ -46,9 +46,7 @@ def test_outputs_have_the_compute_dtype(config, batch, dtype):
 def test_the_pooler_is_a_dense_layer_over_the_first_token(encoder, batch):
     outputs = {name: numpy(value) for name, value in encoder(batch).items()}
     pooler = encoder.get_layer("pooler")
-    expected = np.tanh(
-        outputs["sequence_output"][:, 0] @ numpy(pooler.kernel) + numpy(pooler.bias)
-    )
+    expected = np.tanh(outputs["sequence_output"][:, 0] @ numpy(pooler.kernel) + numpy(pooler.bias))
     np.testing.assert_allclose(outputs["pooled_output"], expected, atol=1e-6)
 
 
@@ -187,8 +185,9 @@ def test_traces_are_lists_by_layer(encoder, config, batch):
 def test_traced_weights_are_the_softmax_of_traced_scores_over_real_tokens(encoder, batch):
     with trace("attention_scores", "attention_weights", "queries", "keys") as record:
         encoder(batch)
-    for scores, weights, queries, keys in zip(*map(record.get, (
-        "attention_scores", "attention_weights", "queries", "keys")), strict=True):
+    for scores, weights, queries, keys in zip(
+        *map(record.get, ("attention_scores", "attention_weights", "queries", "keys")), strict=True
+    ):
         scores, queries, keys = numpy(scores), numpy(queries), numpy(keys)
         expected = np.einsum("btnh,bsnh->bnts", queries, keys) / np.sqrt(4)
         np.testing.assert_allclose(scores, expected, atol=1e-5)

@@ -70,7 +70,13 @@ def test_a_regression_takes_numbers():
 
 
 @pytest.mark.parametrize(
-    "y", [[["music", "rain"], []], [[1, 2], []], [{"rain", "music"}, ()], np.array([[0, 1, 1], [0, 0, 0]])],
+    "y",
+    [
+        [["music", "rain"], []],
+        [[1, 2], []],
+        [{"rain", "music"}, ()],
+        np.array([[0, 1, 1], [0, 0, 0]]),
+    ],
     ids=repr,
 )
 def test_an_example_has_any_number_of_labels(y):

