@@ -80,8 +80,13 @@ def remove_preprocessor(folder: str | os.PathLike) -> None:
     shutil.rmtree(Path(folder) / TOKENIZER_ASSETS, ignore_errors=True)
 
 
-def load_weights(folder: Path, name: str, load) -> None:
-    """Call `load` with the path of a weights file, turning what goes wrong into one clear error.
+def save_weights(model: keras.Model, path: Path, skip: list) -> None:
+    """Write the weights of a model, apart from those of the layers (or optimizers) in `skip`."""
+    keras.saving.save_weights(model, str(path), objects_to_skip=skip)
+
+
+def load_weights(folder: Path, name: str, model: keras.Model, skip: list) -> None:
+    """Read what `save_weights` wrote, turning what goes wrong into one clear error.
 
     Raises:
         CheckpointError: if the file is missing, truncated or does not fit the model.
@@ -97,7 +102,7 @@ def load_weights(folder: Path, name: str, load) -> None:
             f"{path} is truncated or no HDF5 file ({error}). Save or fetch the preset again."
         ) from error
     try:
-        load(path)
+        keras.saving.load_weights(model, str(path), objects_to_skip=skip)
     except (ValueError, KeyError, OSError) as error:
         raise CheckpointError(
             f"The weights in {path} do not fit the model that {folder / CONFIG_FILE} describes: "

@@ -101,7 +101,7 @@ def _fetch(handle: str) -> Path:
         if scheme == "hf":
             return Path(hub.snapshot_download(rest, allow_patterns=list(_HF_PATTERNS)))
         return Path(hub.model_download(rest))
-    except OSError as error:  # both libraries' errors, of the network and of the hub, derive from it
+    except OSError as error:  # of the network or of the hub, in both libraries
         raise OSError(
             f"Could not fetch {handle}: {error}. Check the name and the connection, or give a "
             "folder that holds its files."

@@ -77,7 +77,7 @@ class Distiller(Fitting, keras.Model):
         self._objectives = _Aside(objectives)
         self.projections = [layer for objective in objectives for layer in objective.layers]
         self._value_trackers = [keras.metrics.Mean(name=each.name) for each in objectives]
-        self._label_tracker = keras.metrics.Mean(name="label_loss")
+        self._label_tracker = keras.metrics.Mean(name="label_loss") if label_weight else None
         self._has_labels = True
         self.built = True
 

@@ -52,7 +52,8 @@ class SelfAttention(keras.layers.Layer):
     """Multi-head self-attention with an output projection, (B, T, D) -> (B, T, D).
 
     It runs `keras.ops.dot_product_attention`, and the plain formula where that cannot serve: when
-    attention weights are dropped out in training, or when scores or weights are traced.
+    attention weights are dropped out in training, when scores or weights are traced, or where the
+    backend lacks it for the dtype.
 
     Args:
         config: an `EncoderConfig`.
@@ -69,6 +70,8 @@ class SelfAttention(keras.layers.Layer):
         self.value = dense(config, config.hidden_dim, name="value", **make)
         self.projection = dense(config, config.hidden_dim, name="output", **make)
         self.dropout = keras.layers.Dropout(config.attention_dropout, **make)
+        # JAX refuses to compile its attention for float16 on CPUs ("F16_F16_F32 is not supported").
+        self._lacks_fused = keras.backend.backend() == "jax" and self.compute_dtype == "float16"
 
     def build(self, x_shape, attention_mask_shape=None):
         for layer in (self.query, self.key, self.value, self.projection):
@@ -82,7 +85,7 @@ class SelfAttention(keras.layers.Layer):
         for name, heads in (("queries", query), ("keys", key), ("values", value)):
             tracing.write(name, heads)
         drops_weights = training and self.config.attention_dropout > 0
-        if drops_weights or tracing.is_traced("attention_scores", "attention_weights"):
+        if self._lacks_fused or drops_weights or tracing.is_traced("attention_scores", "attention_weights"):
             y = self._attend(query, key, value, attention_mask, training)
         else:
             y = ops.dot_product_attention(query, key, value, mask=attention_mask)

@@ -43,7 +43,7 @@ class Batches(keras.utils.PyDataset):
         super().__init__()
         self.examples, self.targets, self.weights = examples, targets, weights
         self.batch_size, self.shuffle, self.fill = batch_size, shuffle, fill
-        seed = np.random.randint(2**31) if seed is None else seed  # noqa: NPY002
+        seed = np.random.randint(2**31) if seed is None else seed
         self._generator = np.random.default_rng(seed)
         self._rows = self._arrange()
 

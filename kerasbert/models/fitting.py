@@ -22,8 +22,8 @@ class Fitting:
     """Mixin for models with a preprocessor.
 
     A subclass has `preprocessor` (with `tokenize` and `is_raw`, or `None`) and
-    `encode_targets(y)`. Raw input and dicts of arrays are batched here (see `Batches`); a dataset of
-    ready batches goes to Keras as it is.
+    `encode_targets(y)`. Raw input and dicts of arrays are batched here (see `Batches`); a dataset
+    of ready batches goes to Keras as it is.
     """
 
     _fills_batches = True  # a model that is not compiled can predict

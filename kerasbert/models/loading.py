@@ -23,6 +23,17 @@ def variables_by_path(model: keras.Model) -> dict[str, keras.Variable]:
     return {variable.path: variable for variable in model.weights}
 
 
+def optimizer_of(model: keras.Model) -> list:
+    """The model's optimizer, which a preset leaves out."""
+    optimizer = getattr(model, "optimizer", None)  # an uncompiled model has no such attribute
+    return [] if optimizer is None else [optimizer]
+
+
+def not_the_head(task: keras.Model) -> list:
+    """What of a task is not in the weights file of its head."""
+    return [*task.backbone._flatten_layers(), *optimizer_of(task)]
+
+
 def load_encoder(cls, source: Source, load_weights: bool, changes: Mapping[str, Any]):
     """An encoder of class `cls` from a source, with some constructor arguments replaced."""
     if source.layout == "built-in":
@@ -31,7 +42,9 @@ def load_encoder(cls, source: Source, load_weights: bool, changes: Mapping[str, 
         with _initializing(load_weights):
             encoder = presets.read_object(source.folder, presets.CONFIG_FILE, cls, **changes)
         if load_weights:
-            presets.load_weights(source.folder, presets.WEIGHTS_FILE, encoder.load_weights)
+            presets.load_weights(
+                source.folder, presets.WEIGHTS_FILE, encoder, optimizer_of(encoder)
+            )
         return encoder
     folder = _open_hugging_face(source)
     if not load_weights:
@@ -71,7 +84,7 @@ def _load_own_task(cls, source, load_weights, changes, encoder_changes):
     with _initializing(load_weights and keeps_head):
         task = cls(backbone, **_with_preprocessor(cls, source, backbone, arguments))
     if keeps_head and load_weights:
-        presets.load_weights(source.folder, presets.TASK_WEIGHTS_FILE, task.load_task_weights)
+        presets.load_weights(source.folder, presets.TASK_WEIGHTS_FILE, task, not_the_head(task))
     elif saved:
         _warn_of_new_head(source, changes)
     return task

@@ -8,7 +8,7 @@ from kerasbert.checkpoints import hugging_face, presets
 from kerasbert.data.files import atomic_folder
 from kerasbert.families import family_for
 from kerasbert.families.names import expand
-from kerasbert.models.loading import variables_by_path
+from kerasbert.models.loading import not_the_head, optimizer_of, variables_by_path
 
 
 def write_encoder(encoder, folder: str | os.PathLike) -> None:
@@ -23,7 +23,7 @@ def write_task(task, folder: str | os.PathLike) -> None:
     with atomic_folder(folder) as target:
         _write_encoder_files(task.backbone, target)
         presets.write_object(target, presets.TASK_FILE, task, drop=("backbone", "preprocessor"))
-        task.save_task_weights(str(target / presets.TASK_WEIGHTS_FILE))
+        presets.save_weights(task, target / presets.TASK_WEIGHTS_FILE, skip=not_the_head(task))
         if task.preprocessor is not None:
             presets.write_object(target, presets.PREPROCESSOR_FILE, task.preprocessor)
             task.preprocessor.tokenizer.save_assets(target / presets.TOKENIZER_ASSETS)
@@ -33,7 +33,7 @@ def write_task(task, folder: str | os.PathLike) -> None:
 
 def _write_encoder_files(encoder, target):
     presets.write_object(target, presets.CONFIG_FILE, encoder)
-    encoder.save_weights(str(target / presets.WEIGHTS_FILE))
+    presets.save_weights(encoder, target / presets.WEIGHTS_FILE, skip=optimizer_of(encoder))
 
 
 def export_encoder(encoder, folder: str | os.PathLike, family: str | None) -> None:

@@ -10,10 +10,10 @@ from kerasbert.data.files import atomic_path
 from kerasbert.pipelines.report import Row
 
 _INK, _FAINT = "#1f2933", "#cbd2d9"
-_COLOURS = ("#7b8794", "#3e7cb1", "#3e7cb1", "#e07a3f")
+_PLAIN, _HIGHLIGHT = "#52789c", "#e07a3f"
 
 
-def draw(rows: Sequence[Row], path: Path, examples: int) -> None:
+def draw(rows: Sequence[Row], path: Path, examples: int, highlight: Row | None = None) -> None:
     """Draws three panels that share their rows: accuracy, size, latency.
 
     Accuracy is a point with its 95 % interval (Wilson, 1927), so that nobody reads more into a
@@ -23,27 +23,30 @@ def draw(rows: Sequence[Row], path: Path, examples: int) -> None:
         rows: The models, from top to bottom.
         path: The PNG file to write.
         examples: Number of evaluation examples behind the accuracies.
+        highlight: The row of another colour; None (default) for none.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 1.6 + 0.62 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(11, 1.2 + 0.62 * len(rows)), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.15, h_pad=0.15)
     FigureCanvasAgg(figure)
     accuracy, size, latency = figure.subplots(1, 3, sharey=True, width_ratios=(1.25, 1, 1))
-    _draw_accuracy(accuracy, rows, examples)
-    _draw_bars(size, [row.bytes / 1e6 for row in rows], "Size (MB)", "{:.1f}".format)
-    _draw_bars(latency, [row.latency_ms for row in rows], "Latency of one text (ms)", _significant)
+    colours = [_HIGHLIGHT if row is highlight else _PLAIN for row in rows]
+    megabytes, milliseconds = [row.bytes / 1e6 for row in rows], [row.latency_ms for row in rows]
+    _draw_accuracy(accuracy, rows, examples, colours)
+    _draw_bars(size, megabytes, "Size (MB)", "{:.1f}".format, colours)
+    _draw_bars(latency, milliseconds, "Latency of one text (ms)", _significant, colours)
     accuracy.set_yticks(range(len(rows)), [row.name for row in rows], fontsize=11, color=_INK)
     accuracy.invert_yaxis()
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=160, facecolor="white")
 
 
-def _draw_accuracy(axes, rows: Sequence[Row], examples: int) -> None:
+def _draw_accuracy(axes, rows: Sequence[Row], examples: int, colours: Sequence[str]) -> None:
     _prepare(axes, "Accuracy (%), with 95 % interval")
-    for at, row in enumerate(rows):
+    for at, (row, colour) in enumerate(zip(rows, colours, strict=True)):
         low, high = wilson_interval(row.accuracy, examples)
-        colour = _COLOURS[at % len(_COLOURS)]
         axes.plot([100 * low, 100 * high], [at, at], color=colour, linewidth=2, alpha=0.55)
         axes.plot(100 * row.accuracy, at, "o", color=colour, markersize=10)
         axes.annotate(
@@ -59,12 +62,17 @@ def _draw_accuracy(axes, rows: Sequence[Row], examples: int) -> None:
     axes.margins(x=0.08)
 
 
-def _draw_bars(axes, values: Sequence[float], title: str, label: Callable[[float], str]) -> None:
+def _draw_bars(
+    axes,
+    values: Sequence[float],
+    title: str,
+    label: Callable[[float], str],
+    colours: Sequence[str],
+) -> None:
     _prepare(axes, title)
-    colours = [_COLOURS[at % len(_COLOURS)] for at in range(len(values))]
-    bars = axes.barh(range(len(values)), values, height=0.56, color=colours)
+    bars = axes.barh(range(len(values)), values, height=0.5, color=colours)
     axes.bar_label(bars, [label(value) for value in values], padding=5, fontsize=11, color=_INK)
-    axes.set_xlim(0, 1.18 * max(values))
+    axes.set_xlim(0, 1.2 * max(values))
     axes.set_xticks([])
 
 

@@ -18,7 +18,7 @@ from kerasbert.distillation.objectives import SoftTargets
 from kerasbert.export import litert_variants
 from kerasbert.models import TextClassifier
 from kerasbert.pipelines import checking, measuring
-from kerasbert.pipelines.conclusion import RunFacts, conclusion, facts
+from kerasbert.pipelines.conclusion import RunFacts, conclusion, facts, file_to_ship
 from kerasbert.pipelines.picture import draw
 from kerasbert.pipelines.report import Row, markdown_report, table
 from kerasbert.pipelines.stages import Stages
@@ -233,8 +233,9 @@ class Quickstart:
         return TextClassifier.from_preset(str(self.folder / name))
 
     def _report(self, rows: list[Row], export: dict, machine: str) -> None:
-        draw(rows, self.folder / PICTURE_FILE, examples=len(self.evaluation))
-        sentences = conclusion(*rows, examples=len(self.evaluation))
+        examples, shipped = len(self.evaluation), file_to_ship(*rows[1:])
+        draw(rows, self.folder / PICTURE_FILE, examples, highlight=shipped)
+        sentences = conclusion(*rows, examples=examples)
         run = RunFacts(
             data=checking.describe_data(self.train, self.evaluation, self.data_name),
             epochs=(self.teacher_epochs, self.student_epochs),

@@ -1,4 +1,4 @@
-"""Hugging Face folders as they are found: old names, prefixes, shards, and every way to be broken."""
+"""Hugging Face folders as they are found: old names, prefixes, shards, and all that can be wrong."""
 
 import json
 import warnings
@@ -264,7 +264,7 @@ def test_a_folder_without_weights_says_so(folder):
 
 def test_an_unknown_model_type_lists_the_supported_ones(folder):
     reconfigure(folder, model_type="gpt2")
-    with pytest.raises(ValueError, match="albert.*bert.*distilbert.*gpt2"):
+    with pytest.raises(ValueError, match=r"albert.*bert.*distilbert.*gpt2"):
         Encoder.from_preset(folder)
 
 
@@ -285,7 +285,7 @@ def test_what_a_configuration_says_and_is_not_understood_is_an_error(folder, cha
     (name,) = change
     ours = {"hidden_size": "hidden_dim", "num_hidden_layers": "num_layers"}
     ours["layer_norm_eps"] = "norm_epsilon"
-    with pytest.raises(ValueError, match="config.json") as error:
+    with pytest.raises(ValueError, match=r"config\.json") as error:
         Encoder.from_preset(folder)
     assert ours.get(name, name) in str(error.value)
 

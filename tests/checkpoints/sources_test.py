@@ -59,7 +59,7 @@ def test_a_configuration_of_no_known_layout_says_which_are_known(tmp_path):
 
 
 def test_an_unknown_scheme_lists_the_known_ones():
-    with pytest.raises(ValueError, match="hf://.*kaggle://"):
+    with pytest.raises(ValueError, match=r"hf://.*kaggle://"):
         Encoder.from_preset("s3://bucket/model")
 
 

@@ -1,4 +1,4 @@
-"""Batches: every example once, of similar length, in few shapes, with weights that average right."""
+"""Batches: every example once, of similar length, in few shapes, averaging to the right mean."""
 
 import numpy as np
 import pytest
