@@ -5,6 +5,12 @@ from pathlib import Path
 
 # The tests' models are tiny: threads would only wait for each other. Read when torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# On JAX the tests spend most of their time compiling, and often the same function again.
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import keras
 import pytest

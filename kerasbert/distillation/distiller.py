@@ -63,6 +63,8 @@ class Distiller(Fitting, keras.Model):
     ```
     """
 
+    needs_labels = False
+
     def __init__(
         self, teacher, student, objectives: Sequence[Objective], label_weight=1.0, name=None
     ):

@@ -85,7 +85,8 @@ class SelfAttention(keras.layers.Layer):
         for name, heads in (("queries", query), ("keys", key), ("values", value)):
             tracing.write(name, heads)
         drops_weights = training and self.config.attention_dropout > 0
-        if self._lacks_fused or drops_weights or tracing.is_traced("attention_scores", "attention_weights"):
+        is_traced = tracing.is_traced("attention_scores", "attention_weights")
+        if self._lacks_fused or drops_weights or is_traced:
             y = self._attend(query, key, value, attention_mask, training)
         else:
             y = ops.dot_product_attention(query, key, value, mask=attention_mask)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import keras
 import numpy as np
 
+from kerasbert.models.streaming import TextStream
+
 # Batches are formed from pools of this many, each sorted by length: long enough for little padding,
 # short enough that every epoch mixes the examples anew.
 _POOL_BATCHES = 50
@@ -92,11 +94,7 @@ class Batches(keras.utils.PyDataset):
 
 
 def as_backend_data(batches: Batches):
-    """What Keras's trainer of the active backend takes best.
-
-    Keras turns a `PyDataset` into a `tf.data.Dataset` whose shapes it reads off the first batches;
-    with lengths that differ, the shapes must be declared.
-    """
+    """What Keras's trainer of the active backend takes best."""
     if keras.backend.backend() != "tensorflow":
         return batches
     import tensorflow as tf
@@ -106,14 +104,33 @@ def as_backend_data(batches: Batches):
             yield batches[index]
         batches.on_epoch_end()
 
+    dataset = _as_tf_dataset(generate, batches[0])
+    return dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
+
+
+def as_backend_stream(stream: TextStream, repeat: bool):
+    """The same for a stream; `repeat` for training, which counts its steps."""
+    read = stream.repeated if repeat else stream.__iter__
+    if keras.backend.backend() != "tensorflow":
+        return (batch for batch in read())
+    example, batches = stream.peek()
+    return _as_tf_dataset(lambda: batches if stream.is_one_pass else read(), example)
+
+
+def _as_tf_dataset(generate, example):
+    """A `tf.data.Dataset` of batches of any size and length.
+
+    Keras would read the shapes off the first batches, and then refuse others.
+    """
+    import tensorflow as tf
+
     def spec(array):
+        array = np.asarray(array)
         shape = (None,) if array.ndim == 1 else (None, None)
         return tf.TensorSpec((*shape, *array.shape[2:]), array.dtype)
 
-    signature = keras.tree.map_structure(spec, batches[0])
-    dataset = tf.data.Dataset.from_generator(generate, output_signature=signature)
-    dataset = dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
-    return dataset.prefetch(2)
+    signature = keras.tree.map_structure(spec, example)
+    return tf.data.Dataset.from_generator(generate, output_signature=signature).prefetch(2)
 
 
 def default_jit_compile() -> bool | str:

@@ -12,9 +12,11 @@ from kerasbert.models.feeding import (
     Batches,
     TensorExamples,
     as_backend_data,
+    as_backend_stream,
     default_jit_compile,
 )
 from kerasbert.models.guarding import NaNGuard
+from kerasbert.models.streaming import TextStream, open_dataset
 from kerasbert.text.inputs import is_raw
 
 
@@ -26,6 +28,7 @@ class Fitting:
     of ready batches goes to Keras as it is.
     """
 
+    needs_labels = True
     _fills_batches = True  # a model that is not compiled can predict
 
     def fit(
@@ -43,6 +46,7 @@ class Fitting:
         sample_weight=None,
         initial_epoch=0,
         steps_per_epoch=None,
+        validation_steps=None,
         validation_batch_size=None,
         **kwargs,
     ):
@@ -50,7 +54,9 @@ class Fitting:
 
         Args:
             x: the task's raw input (texts), tokenized once for all epochs; or the encoder's input
-                dict of arrays (n, length); or a dataset of ready batches that Keras takes.
+                dict of arrays (n, length); or a dataset (`tf.data`, grain, Hugging Face,
+                `PyDataset`, generator) of raw texts, single or batched, tokenized as it is read, or
+                of ready batches.
             y: labels of the examples.
             batch_size: rows of a batch; 32 by default.
             validation_split: share of the examples, from the end, held out for validation.
@@ -68,12 +74,17 @@ class Fitting:
         """
         if validation_split and validation_data is None:
             (x, y, sample_weight), validation_data = _split(x, y, sample_weight, validation_split)
-        weights = self._weights(y, sample_weight, class_weight)
-        data = _with_labels(self._feed(x, y, weights, batch_size, shuffle=shuffle))
+        weights = self._weights(y, sample_weight, None if y is None else class_weight)
+        data = self._feed(x, y, weights, batch_size, shuffle, class_weight)
+        self._check_labels(data)
         if validation_data is not None:
             validation_data = self._feed_validation(
                 validation_data, validation_batch_size or batch_size
             )
+        if class_weight is not None and not isinstance(data, Batches | TextStream):
+            kwargs["class_weight"] = class_weight  # ready batches: Keras weighs them
+        steps_per_epoch = steps_per_epoch or _count_if_stream(data)
+        validation_steps = validation_steps or _count_if_stream(validation_data)
         self._plan_schedule(steps_per_epoch or _length(data), epochs - initial_epoch)
         callbacks = (
             callbacks
@@ -83,13 +94,14 @@ class Fitting:
         try:
             return keras.Model.fit(
                 self,
-                _to_backend(data),
+                _to_backend(data, repeat=True),
                 epochs=epochs,
                 verbose=verbose,
                 callbacks=callbacks,
-                validation_data=_to_backend(validation_data),
+                validation_data=_to_backend(validation_data, repeat=True),
                 initial_epoch=initial_epoch,
                 steps_per_epoch=steps_per_epoch,
+                validation_steps=validation_steps,
                 **kwargs,
             )
         except BaseException:
@@ -103,7 +115,8 @@ class Fitting:
         self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, **kwargs
     ):
         """Loss and metrics on raw input, tensors or a dataset; arguments as in `fit`."""
-        data = _with_labels(self._feed(x, y, self._weights(y, sample_weight), batch_size))
+        data = self._feed(x, y, self._weights(y, sample_weight), batch_size)
+        self._check_labels(data)
         return keras.Model.evaluate(self, _to_backend(data), verbose=verbose, **kwargs)
 
     def predict(self, x, batch_size=None, verbose="auto", **kwargs):
@@ -177,7 +190,7 @@ class Fitting:
             sample_weight = x.get(ROW_MASK) if isinstance(x, Mapping) else None
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
-    def _feed(self, x, y, weights, batch_size, shuffle=False):
+    def _feed(self, x, y, weights, batch_size, shuffle=False, class_weight=None):
         if self.preprocessor is None and is_raw(x):
             raise ValueError(
                 f"This `{type(self).__name__}` has no preprocessor, so it takes no text. Build it "
@@ -189,7 +202,12 @@ class Fitting:
                     f"`{type(self).__name__}` takes texts, a dict of arrays, or a dataset that "
                     f"holds its labels. Received: x of type {type(x).__name__} with y"
                 )
-            return x
+
+            def prepare(x, y, sample_weight):
+                weights = self._weights(y, sample_weight, class_weight)
+                return _packed(self.preprocessor(x), self._encoded(y), weights)
+
+            return x if self.preprocessor is None else open_dataset(x, prepare, batch_size)
         examples = self.preprocessor.tokenize(x) if self._is_raw(x) else TensorExamples(x)
         if not len(examples):
             raise ValueError("There must be at least one example. Received: an empty x")
@@ -201,10 +219,16 @@ class Fitting:
         )
 
     def _feed_validation(self, data, batch_size):
-        if not isinstance(data, tuple):
-            return data
-        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        x, y, sample_weight = (
+            keras.utils.unpack_x_y_sample_weight(data)
+            if isinstance(data, tuple)
+            else (data, None, None)
+        )
         return self._feed(x, y, self._weights(y, sample_weight), batch_size)
+
+    def _check_labels(self, data):
+        if isinstance(data, Batches) and data.targets is None and self.needs_labels:
+            raise ValueError("Texts and arrays need labels, one for each example. Received: y=None")
 
     def _is_raw(self, x):
         return self.preprocessor is not None and self.preprocessor.is_raw(x)
@@ -235,8 +259,20 @@ class Fitting:
                 self.train_function = None  # it was compiled with the schedule as it was
 
 
-def _to_backend(data):
+def _to_backend(data, repeat=False):
+    if isinstance(data, TextStream):
+        return as_backend_stream(data, repeat)
     return as_backend_data(data) if isinstance(data, Batches) else data
+
+
+def _count_if_stream(data):
+    return data.count() if isinstance(data, TextStream) else None
+
+
+def _packed(inputs, targets, weights):
+    if targets is None:
+        return inputs
+    return (inputs, targets) if weights is None else (inputs, targets, weights)
 
 
 def _length(data):
@@ -244,12 +280,6 @@ def _length(data):
         return len(data)
     except TypeError:  # a generator, or a `tf.data.Dataset` that does not know
         return None
-
-
-def _with_labels(data):
-    if isinstance(data, Batches) and data.targets is None:
-        raise ValueError("Texts and arrays need labels, one for each example. Received: y=None")
-    return data
 
 
 def _check_count(name, values, count):

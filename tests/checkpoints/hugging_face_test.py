@@ -1,4 +1,4 @@
-"""Hugging Face folders as they are found: old names, prefixes, shards, and all that can be wrong."""
+"""Hugging Face folders as they are found: old names, prefixes, shards, and what can be wrong."""
 
 import json
 import warnings

@@ -11,7 +11,7 @@ from kerasbert import Encoder, TextClassifier, tuning
 def make(config, preprocessor):
     def build(dtype=None, **arguments):
         arguments = arguments or {"labels": ["alarm", "music"]}
-        quiet = config.replace(hidden_dropout=0.0, attention_dropout=0.0)
+        quiet = config.replace(num_layers=1, hidden_dropout=0.0, attention_dropout=0.0)
         return TextClassifier(
             Encoder(quiet, dtype=dtype), preprocessor=preprocessor, dropout=0.0, **arguments
         )
