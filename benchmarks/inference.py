@@ -19,16 +19,17 @@ BATCHES = (1, 8)
 def main():
     parser = options.parser("Time of a forward pass against its peers and the floor.")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with banking77/train.csv")
-    parser.add_argument("--texts", type=int, default=512, help="number of texts of mixed length")
+    parser.add_argument("--texts", type=int, default=256, help="number of texts of mixed length")
     arguments = options.parse(parser)
-    parts = ["## Inference", "", conditions(arguments), ""]
+    output = options.Output(arguments)
+    output.add(f"## Inference\n\n{conditions(arguments)}\n")
     for shape in ("MiniLM",) if arguments.quick else ("BERT base", "MiniLM"):
         tables = _encoder_tables(shape, arguments)
-        parts += [table.markdown() for table in tables]
+        for table in tables:
+            output.add(table.markdown())
         if shape == "BERT base" and tables:
-            parts.append(targets(_targets(tables[-1], arguments.backends)))
-    parts.append(_texts_table("MiniLM", arguments).markdown())
-    options.publish("\n".join(parts), arguments)
+            output.add(targets(_targets(tables[-1], arguments.backends)))
+    output.add(_texts_table("MiniLM", arguments).markdown())
 
 
 def _encoder_tables(shape, arguments):

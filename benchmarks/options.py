@@ -60,8 +60,16 @@ def peers(arguments, keras_hub_dtypes=("float32",)) -> list[Peer]:
     ]
 
 
-def publish(text: str, arguments) -> None:
-    """Print the report, and write it where `--output` says."""
-    print(text)
-    if arguments.output:
-        arguments.output.write_text(text + "\n", encoding="utf-8")
+class Output:
+    """Prints the report part by part, and keeps the file that `--output` names up to date."""
+
+    def __init__(self, arguments):
+        self._path = arguments.output
+        self._parts = []
+
+    def add(self, part: str) -> None:
+        """Append a part, once it is measured."""
+        print(part, flush=True)
+        self._parts.append(part)
+        if self._path:
+            self._path.write_text("\n".join(self._parts), encoding="utf-8")

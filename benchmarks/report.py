@@ -14,7 +14,7 @@ LIBRARIES = ("keras", "keras-hub", "tensorflow", "jax", "torch", "transformers",
 
 def conditions(options) -> str:
     """One paragraph: the machine, the libraries and how it was measured."""
-    cpus = options.threads or len(os.sched_getaffinity(0))
+    cpus = options.threads or os.cpu_count()
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     return (
         f"{_processor()}, {cpus} CPUs, {options.clock} clock, {options.rounds} rounds; {libraries}."
@@ -104,7 +104,7 @@ def ratio(result, other):
 
 
 def targets(rows) -> str:
-    """A table of targets: each row is what is compared, the ratio measured and the highest wanted."""
+    """A table of targets; each row: what is compared, the ratio measured, the highest wanted."""
     lines = [
         "### First targets",
         "",

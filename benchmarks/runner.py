@@ -55,7 +55,7 @@ class Worker:
     """A peer's process; `steps` maps the names of its steps to their seconds once warm."""
 
     def __init__(self, peer: Peer, kind: str, arguments: dict, threads: int, clock: str):
-        self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115: closed in close
+        self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (see close)
         threading = {"OMP_NUM_THREADS": str(threads)} if threads else {}
         self._process = subprocess.Popen(
             [sys.executable, str(WORKER)],
@@ -140,6 +140,9 @@ def _take_turns(peers, workers, failures, step, rounds):
     results = {peer: Result(peer, failure=failures.get(peer, "")) for peer in peers}
     for _ in range(rounds):
         for peer, worker in workers.items():
-            if step in worker.steps:
-                results[peer].rounds.append(worker.run(step))
+            if step in worker.steps and not results[peer].failure:
+                try:
+                    results[peer].rounds.append(worker.run(step))
+                except RuntimeError as error:  # such as a process killed for its memory
+                    results[peer] = Result(peer, failure=str(error))
     return [result for result in results.values() if result.rounds or result.failure]

@@ -1,4 +1,4 @@
-"""What is measured: sizes of models and batches, their inputs and their floating-point operations."""
+"""What is measured: sizes of models and batches, their inputs, and what they must compute."""
 
 from __future__ import annotations
 

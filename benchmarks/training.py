@@ -15,13 +15,13 @@ BATCH_SIZE = 8
 
 def main():
     arguments = options.parse(options.parser("Time of one training step against its peers."))
-    parts = ["## Training", "", conditions(arguments), ""]
+    output = options.Output(arguments)
+    output.add(f"## Training\n\n{conditions(arguments)}\n")
     for shape in ("MiniLM",) if arguments.quick else ("6 layers x 768", "MiniLM"):
         table = _table(shape, arguments)
-        parts.append(table.markdown())
+        output.add(table.markdown())
         if shape == "6 layers x 768":
-            parts.append(targets(_targets(table)))
-    options.publish("\n".join(parts), arguments)
+            output.add(targets(_targets(table)))
 
 
 def _table(shape, arguments):

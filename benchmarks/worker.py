@@ -1,7 +1,7 @@
 """One measured peer in a process of its own: builds its steps, then runs them when it is told to.
 
-The process reads one JSON object a line from stdin: first the job, then `{"step", "repeats"}`. It
-answers with a line each: the seconds that every step took to warm up, then the seconds of each repeat.
+It reads one JSON object a line from stdin: first the job, then `{"step", "repeats"}` for each turn.
+It answers with a line each: the seconds of each step once warm, then the seconds of each repeat.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import time
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
-WARM_UPS = 3
+WARM_UPS = 2  # the first compiles
 
 
 def main():

@@ -19,6 +19,7 @@ def encode(backend, dtype, shape, batches):
 def train(backend, dtype, shape, batches):
     """`train_on_batch` of the text classifier: forward, backward, AdamW."""
     import keras
+
     import kerasbert
 
     policy = {"bfloat16": "mixed_bfloat16"}.get(dtype, dtype)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from peers import transformers as torch_peer
 from shapes import token_batch
+
+from peers import transformers as torch_peer
 
 
 def encode(backend, dtype, shape, batches):
     """The encoder as an ONNX file, from arrays to an array."""
     import transformers
 
-    model = torch_peer._model(transformers.BertModel, shape, dtype)
+    model = torch_peer.random_model(transformers.BertModel, shape, dtype)
     return {f"batch {size}": _step(model, size) for size in batches}
 
 

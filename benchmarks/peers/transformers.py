@@ -17,7 +17,7 @@ def encode(backend, dtype, shape, batches):
     import torch
     import transformers
 
-    model = _model(transformers.BertModel, shape, dtype)
+    model = random_model(transformers.BertModel, shape, dtype)
 
     def step(batch_size):
         batch = _inputs(batch_size)
@@ -36,7 +36,7 @@ def train(backend, dtype, shape, batches):
     import torch
     import transformers
 
-    model = _model(transformers.BertForSequenceClassification, shape, "float32").train()
+    model = random_model(transformers.BertForSequenceClassification, shape, "float32").train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-5, weight_decay=0.01, fused=True)
 
     def step(batch_size):
@@ -66,7 +66,7 @@ def predict(backend, dtype, shape, texts, tokenizer, variant):
     import torch
     import transformers
 
-    model = _model(transformers.BertForSequenceClassification, shape, dtype, num_labels=77)
+    model = random_model(transformers.BertForSequenceClassification, shape, dtype, num_labels=77)
     words = transformers.BertTokenizerFast.from_pretrained(tokenizer)
 
     def run():
@@ -88,7 +88,8 @@ def predict(backend, dtype, shape, texts, tokenizer, variant):
     return {"texts": run}
 
 
-def _model(cls, shape, dtype, **fields):
+def random_model(cls, shape, dtype, **fields):
+    """A model of transformers' class `cls` in inference mode."""
     import torch
     import transformers
 

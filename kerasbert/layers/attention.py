@@ -51,9 +51,9 @@ class AttentionMask(keras.layers.Layer):
 class SelfAttention(keras.layers.Layer):
     """Multi-head self-attention with an output projection, (B, T, D) -> (B, T, D).
 
-    It runs `keras.ops.dot_product_attention`, and the plain formula where that cannot serve: when
-    attention weights are dropped out in training, when scores or weights are traced, or where the
-    backend lacks it for the dtype.
+    It runs `keras.ops.dot_product_attention` where the backend has a fused kernel behind it, and
+    else the plain formula; the latter also when attention weights are dropped out in training, or
+    when scores or weights are traced.
 
     Args:
         config: an `EncoderConfig`.
@@ -70,8 +70,7 @@ class SelfAttention(keras.layers.Layer):
         self.value = dense(config, config.hidden_dim, name="value", **make)
         self.projection = dense(config, config.hidden_dim, name="output", **make)
         self.dropout = keras.layers.Dropout(config.attention_dropout, **make)
-        # JAX refuses to compile its attention for float16 on CPUs ("F16_F16_F32 is not supported").
-        self._lacks_fused = keras.backend.backend() == "jax" and self.compute_dtype == "float16"
+        self._has_fused = _backend_has_fused_attention()
 
     def build(self, x_shape, attention_mask_shape=None):
         for layer in (self.query, self.key, self.value, self.projection):
@@ -86,10 +85,10 @@ class SelfAttention(keras.layers.Layer):
             tracing.write(name, heads)
         drops_weights = training and self.config.attention_dropout > 0
         is_traced = tracing.is_traced("attention_scores", "attention_weights")
-        if self._lacks_fused or drops_weights or is_traced:
-            y = self._attend(query, key, value, attention_mask, training)
-        else:
+        if self._has_fused and not drops_weights and not is_traced:
             y = ops.dot_product_attention(query, key, value, mask=attention_mask)
+        else:
+            y = self._attend(query, key, value, attention_mask, training)
         return self.projection(ops.reshape(y, (-1, ops.shape(x)[1], self.config.hidden_dim)))
 
     def _split_heads(self, x):
@@ -99,7 +98,9 @@ class SelfAttention(keras.layers.Layer):
         query = ops.transpose(query, (0, 2, 1, 3)) * self.head_size**-0.5  # (B, N, T, H)
         scores = ops.matmul(query, ops.transpose(key, (0, 2, 3, 1)))  # (B, N, T, T)
         tracing.write("attention_scores", scores)
-        scores = ops.where(attention_mask, scores, ops.cast(MASKED_SCORE, scores.dtype))
+        # Added, as in google-research/bert (modeling.py, `adder`): selecting with `where` takes 3 %
+        # more of a forward pass on TensorFlow.
+        scores = scores + ops.cast(ops.logical_not(attention_mask), scores.dtype) * MASKED_SCORE
         weights = ops.cast(ops.softmax(ops.cast(scores, "float32"), axis=-1), scores.dtype)
         tracing.write("attention_weights", weights)
         weights = self.dropout(weights, training=training)
@@ -108,3 +109,15 @@ class SelfAttention(keras.layers.Layer):
 
     def compute_output_shape(self, x_shape, attention_mask_shape=None):
         return x_shape
+
+
+def _backend_has_fused_attention() -> bool:
+    """Whether `ops.dot_product_attention` is more than the plain formula.
+
+    It is not on TensorFlow, nor on JAX without an accelerator (where it does not even compile for
+    float16). There, with `_attend`, a forward pass takes 4 % less time at 128 tokens and 11 % less
+    at 512; on torch it would take 67 % more at 512.
+    """
+    if keras.backend.backend() == "jax":
+        return any(not device.startswith("cpu") for device in keras.distribution.list_devices())
+    return keras.backend.backend() == "torch"

@@ -45,7 +45,9 @@ class EncoderBlock(keras.layers.Layer):
 
     def _residual(self, x, sub_layer, normalize, training):
         y = sub_layer(normalize(x) if self.normalize_first else x)
-        y = x + self.dropout(y, training=training)
+        if training:  # else not even called: each call of a layer costs torch some Python
+            y = self.dropout(y, training=training)
+        y = x + y
         return y if self.normalize_first else normalize(y)
 
     def compute_output_shape(self, x_shape, attention_mask_shape=None):

@@ -81,7 +81,8 @@ class Fitting:
             validation_data = self._feed_validation(
                 validation_data, validation_batch_size or batch_size
             )
-        if class_weight is not None and not isinstance(data, Batches | TextStream):
+        is_ours = isinstance(data, Batches | TextStream)
+        if class_weight is not None and not is_ours:
             kwargs["class_weight"] = class_weight  # ready batches: Keras weighs them
         steps_per_epoch = steps_per_epoch or _count_if_stream(data)
         validation_steps = validation_steps or _count_if_stream(validation_data)
@@ -102,6 +103,7 @@ class Fitting:
                 initial_epoch=initial_epoch,
                 steps_per_epoch=steps_per_epoch,
                 validation_steps=validation_steps,
+                shuffle=shuffle and not is_ours,  # ours are shuffled already
                 **kwargs,
             )
         except BaseException:

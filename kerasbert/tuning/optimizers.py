@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import keras
 
 from kerasbert.tuning.schedules import WarmupLinearDecay
@@ -19,15 +21,23 @@ class AdamW(type(keras.optimizers.AdamW())):
     Args:
         learning_rate: a float or a schedule.
         weight_decay: the decay of all other weights.
-        undecayed: regular expressions; variables whose name (the last part of their path, such as
-            `"bias"`) matches one are not decayed.
+        undecayed: regular expressions; variables whose path matches one are not decayed.
         **kwargs: of `keras.optimizers.AdamW`.
     """
 
     def __init__(self, learning_rate=2e-5, weight_decay=0.01, undecayed=UNDECAYED, **kwargs):
         super().__init__(learning_rate=learning_rate, weight_decay=weight_decay, **kwargs)
         self.undecayed = tuple(undecayed)
-        self.exclude_from_weight_decay(var_names=list(self.undecayed))
+
+    def build(self, variables):
+        # By variable, not by `var_names`: Keras matches those with the backend's own names, which
+        # on TensorFlow end in ":0".
+        if not self.built:
+            is_undecayed = re.compile("|".join(self.undecayed) or r"(?!)").search
+            self.exclude_from_weight_decay(
+                var_list=[variable for variable in variables if is_undecayed(variable.path)]
+            )
+        super().build(variables)
 
     def get_config(self):
         return {**super().get_config(), "undecayed": list(self.undecayed)}

@@ -29,6 +29,7 @@ def test_wrong_usage_ends_with_status_2(arguments, capsys):
 
 def test_a_warning_is_one_line(monkeypatch, capsys):
     def warn(arguments):
+        warnings.simplefilter("always")  # whatever pytest was told; put back by the command
         warnings.warn("One\n  and two.", stacklevel=1)
 
     monkeypatch.setattr("kerasbert.cli.quickstart.run", warn)

@@ -92,6 +92,7 @@ def test_the_fused_path_runs_unless_weights_are_dropped_or_traced(attention, x, 
 
     monkeypatch.setattr(ops, "dot_product_attention", spy)
     mask = AttentionMask()(PADDING)
+    monkeypatch.setattr(attention, "_has_fused", True)
     attention(x, mask)
     assert len(calls) == 1  # though the configured dropout is not zero
     with trace("hidden_states", "queries"):
