@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BACKENDS := tensorflow jax torch
 SLOW_BACKEND ?= tensorflow
+WORKERS ?= 2
 PYTEST_NONE_COLLECTED := 5
 
 # The extras that `$(VENV)/.installed-NAME` stands for.
@@ -25,6 +26,7 @@ help:
 	@echo "make quickstart   fine-tune, distill and export on the bundled sample, print the table"
 	@echo "                  (QUICKSTART_ARGS='--backend jax --output DIR' passes options on)"
 	@echo "make test         the test suite on $(BACKENDS), one after another"
+	@echo "                  (WORKERS=4 runs four test files at a time)"
 	@echo "make test-jax     the test suite on one backend (PYTEST_ARGS='-k name' passes options on)"
 	@echo "make test-slow    the tests that take minutes, on one backend"
 	@echo "make lint         ruff and the direction of imports"
@@ -50,7 +52,7 @@ test: $(BACKENDS:%=test-%)
 
 $(BACKENDS:%=test-%): test-%: $(VENV)/.installed-test
 	@echo "== tests on $* =="
-	KERAS_BACKEND=$* $(BIN)/python -m pytest $(PYTEST_ARGS)
+	KERAS_BACKEND=$* $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.installed-test
 	@echo "== slow tests on $(SLOW_BACKEND) =="

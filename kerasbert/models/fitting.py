@@ -162,7 +162,9 @@ class Fitting:
             **kwargs: the further arguments are those of `keras.Model.compile`.
         """
         optimizer, loss, metrics = self._defaults(optimizer, loss, metrics)
-        kwargs.setdefault("jit_compile", default_jit_compile())
+        self._jit_choice = kwargs.setdefault("jit_compile", "auto")
+        if self._jit_choice == "auto":
+            kwargs["jit_compile"] = default_jit_compile()
         # Rows that fill the last batch have weight zero, which only weighted metrics honour: unless
         # sample weights are wanted in metrics, these weigh by the row mask alone (compute_metrics).
         self._fills_batches = weighted_metrics is None
