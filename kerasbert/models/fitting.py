@@ -180,8 +180,12 @@ class Fitting:
 
     def get_compile_config(self):
         config = super().get_compile_config()
-        if config and self._fills_batches:
+        if not config:
+            return config
+        if self._fills_batches:
             config["metrics"], config["weighted_metrics"] = config["weighted_metrics"], None
+        # Keras notes what "auto" comes to on this backend: JAX's True is `torch.compile` on torch.
+        config["jit_compile"] = self._jit_choice
         return config
 
     def compile_from_config(self, config):

@@ -27,6 +27,8 @@ PREDICT = """
     compiled = models["keras"]
     assert isinstance(compiled.optimizer, kerasbert.tuning.AdamW)
     assert int(compiled.optimizer.iterations) == 4
+    # What "auto" comes to is each backend's own affair: on torch it is not to compile.
+    assert compiled.jit_compile == (keras.backend.backend() == "jax")
     assert abs(compiled.optimizer.weight_decay - 0.3) < 1e-6
 """
 
