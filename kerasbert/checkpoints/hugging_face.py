@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,11 @@ class HuggingFaceFolder:
         config = family.read_config(source.config, source=str(path))
         return cls(source.folder, source.config, family, config)
 
-    def weights(self) -> HuggingFaceWeights:
-        """Open the weights (headers only)."""
-        return HuggingFaceWeights(self.folder, self.family, open_weights(self.folder))
+    @contextlib.contextmanager
+    def weights(self) -> Iterator[HuggingFaceWeights]:
+        """Open the weights (headers only) for a `with` block."""
+        with open_weights(self.folder) as files:
+            yield HuggingFaceWeights(self.folder, self.family, files)
 
     @property
     def is_classifier(self) -> bool:

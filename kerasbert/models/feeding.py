@@ -19,8 +19,9 @@ class Batches(keras.utils.PyDataset):
     """Batches of tokenized examples of similar length.
 
     The last batch is filled up with rows without real tokens, marked by `"row_mask"` in the inputs
-    and of weight zero: it needs no compiled function of its own. Weights are scaled so that the
-    average over all rows is the average over the examples.
+    and of weight zero: it needs no compiled function of its own. The other rows weigh more for it:
+    in training those of the same batch, so that its gradient is that of its examples; otherwise all
+    alike, so that the average over all batches is the average over the examples.
 
     Args:
         examples: a `kerasbert.text.Examples`.
@@ -29,6 +30,7 @@ class Batches(keras.utils.PyDataset):
         batch_size: rows of a batch.
         shuffle: whether to draw new batches for each epoch; otherwise they come sorted by length.
         fill: whether to fill up the last batch.
+        training: whether the batches train.
         seed: of the shuffling; drawn from NumPy's global generator if `None`.
     """
 
@@ -40,11 +42,13 @@ class Batches(keras.utils.PyDataset):
         batch_size=32,
         shuffle=False,
         fill=True,
+        training=False,
         seed=None,
     ):
         super().__init__()
         self.examples, self.targets, self.weights = examples, targets, weights
         self.batch_size, self.shuffle, self.fill = batch_size, shuffle, fill
+        self.training = training
         seed = np.random.randint(2**31) if seed is None else seed
         self._generator = np.random.default_rng(seed)
         self._rows = self._arrange()
@@ -64,7 +68,8 @@ class Batches(keras.utils.PyDataset):
         if self.fill and len(self) * self.batch_size != len(self.examples):
             real = (rows >= 0).astype("float32")
             inputs[ROW_MASK] = real
-            scale = len(self) * self.batch_size / len(self.examples)
+            share = real.mean() if self.training else len(self.examples) / len(self.order)
+            scale = 1 / share
             weights = real * scale if weights is None else weights * real * scale
         targets = None if self.targets is None else self.targets[rows]
         return (

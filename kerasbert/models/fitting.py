@@ -75,7 +75,7 @@ class Fitting:
         if validation_split and validation_data is None:
             (x, y, sample_weight), validation_data = _split(x, y, sample_weight, validation_split)
         weights = self._weights(y, sample_weight, None if y is None else class_weight)
-        data = self._feed(x, y, weights, batch_size, shuffle, class_weight)
+        data = self._feed(x, y, weights, batch_size, shuffle, class_weight, training=True)
         self._check_labels(data)
         if validation_data is not None:
             validation_data = self._feed_validation(
@@ -198,7 +198,7 @@ class Fitting:
             sample_weight = x.get(ROW_MASK) if isinstance(x, Mapping) else None
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
-    def _feed(self, x, y, weights, batch_size, shuffle=False, class_weight=None):
+    def _feed(self, x, y, weights, batch_size, shuffle=False, class_weight=None, training=False):
         if self.preprocessor is None and is_raw(x):
             raise ValueError(
                 f"This `{type(self).__name__}` has no preprocessor, so it takes no text. Build it "
@@ -223,7 +223,13 @@ class Fitting:
         for name, values in (("y", targets), ("sample_weight", weights)):
             _check_count(name, values, len(examples))
         return Batches(
-            examples, targets, weights, batch_size or 32, shuffle, fill=self._fills_batches
+            examples,
+            targets,
+            weights,
+            batch_size or 32,
+            shuffle,
+            fill=self._fills_batches,
+            training=training,
         )
 
     def _feed_validation(self, data, batch_size):

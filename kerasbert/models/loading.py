@@ -49,11 +49,11 @@ def load_encoder(cls, source: Source, load_weights: bool, changes: Mapping[str, 
     folder = _open_hugging_face(source)
     if not load_weights:
         return cls(folder.config, family=folder.family.name, **changes)
-    weights = folder.weights()
-    config = read_pooler(weights, folder.config)
-    with weights_to_be_loaded():
-        encoder = cls(config, family=folder.family.name, **changes)
-    weights.load_into(variables_by_path(encoder), expand(folder.family.weights, config))
+    with folder.weights() as weights:
+        config = read_pooler(weights, folder.config)
+        with weights_to_be_loaded():
+            encoder = cls(config, family=folder.family.name, **changes)
+        weights.load_into(variables_by_path(encoder), expand(folder.family.weights, config))
     return encoder
 
 
@@ -70,7 +70,8 @@ def load_task(cls, source: Source, load_weights: bool, changes: dict[str, Any]):
         saved = {}
         if source.layout == "transformers":
             saved = cls.arguments_in(_open_hugging_face(source))
-        return cls(backbone, **_with_preprocessor(cls, source, backbone, {**saved, **changes}))
+        arguments = cls.merge_arguments(saved, changes)
+        return cls(backbone, **_with_preprocessor(cls, source, backbone, arguments))
     return _load_hugging_face_task(cls, source, changes, encoder_changes)
 
 
@@ -94,15 +95,15 @@ def _load_hugging_face_task(cls, source, changes, encoder_changes):
     folder = _open_hugging_face(source)
     saved = cls.arguments_in(folder)
     keeps_head = bool(saved) and cls.keeps_head(saved, changes)
-    weights = folder.weights()
-    config = read_pooler(weights, folder.config)
-    with weights_to_be_loaded():
-        backbone = cls.backbone_cls(config, family=folder.family.name, **encoder_changes)
     arguments = cls.merge_arguments(saved, changes)
-    with _initializing(keeps_head):
-        task = cls(backbone, **_with_preprocessor(cls, source, backbone, arguments))
-    rows = expand((*folder.family.weights, *folder.family.head_weights), config)
-    weights.load_into(variables_by_path(task if keeps_head else backbone), rows)
+    with folder.weights() as weights:
+        config = read_pooler(weights, folder.config)
+        with weights_to_be_loaded():
+            backbone = cls.backbone_cls(config, family=folder.family.name, **encoder_changes)
+        with _initializing(keeps_head):
+            task = cls(backbone, **_with_preprocessor(cls, source, backbone, arguments))
+        rows = expand((*folder.family.weights, *folder.family.head_weights), config)
+        weights.load_into(variables_by_path(task if keeps_head else backbone), rows)
     if saved and not keeps_head:
         _warn_of_new_head(source, changes)
     return task

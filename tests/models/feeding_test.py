@@ -97,6 +97,14 @@ def test_weighted_means_over_all_rows_are_those_over_the_examples(weights):
     assert found == pytest.approx(expected, rel=1e-5)
 
 
+def test_in_training_each_batch_averages_over_its_own_examples():
+    values = np.random.default_rng(2).normal(size=50)
+    batches = Batches(Words(LENGTHS), values, batch_size=8, training=True)
+    for inputs, targets, weights in all_batches(batches):
+        real = inputs[ROW_MASK].astype(bool)
+        assert np.mean(targets * weights) == pytest.approx(np.mean(targets[real]), rel=1e-5)
+
+
 def test_fewer_examples_than_a_batch_are_one_batch():
     (batch,) = all_batches(Batches(Words([3, 4]), np.arange(2), batch_size=8))
     assert batch[0]["token_ids"].shape == (8, 8)

@@ -108,14 +108,16 @@ def test_metrics_are_not_weighted(make, texts, labels):
     assert weighted["accuracy"] == plain["accuracy"]
 
 
-def test_rows_that_fill_a_batch_change_no_step(make, texts, labels):
-    """Seven examples in a batch of seven, and in a batch of ten of which three are filled."""
+@pytest.mark.parametrize("sizes", [(7, 10), (4, 4)])
+def test_rows_that_fill_a_batch_change_no_step(make, texts, labels, sizes):
+    """Seven examples in one batch, or in two, with and without filling rows."""
     states = []
-    for size in (7, 10):
+    for fill, size in zip((False, True), sizes, strict=True):
         keras.utils.set_random_seed(0)
         model = make()
         model.compile(optimizer=keras.optimizers.SGD(1.0))
-        model.fit(texts, labels, batch_size=size, verbose=0)
+        model._fills_batches = fill
+        model.fit(texts, labels, batch_size=size, shuffle=False, verbose=0)
         states.append(model.get_weights())
     for one, two in zip(*states, strict=True):
         np.testing.assert_allclose(one, two, atol=1e-5)
