@@ -69,7 +69,7 @@ class Distiller(Fitting, keras.Model):
         self, teacher, student, objectives: Sequence[Objective], label_weight=1.0, name=None
     ):
         super().__init__(name=name)
-        objectives = list(objectives)
+        objectives = _as_objectives(objectives)
         _check(teacher, student, objectives, label_weight)
         for objective in objectives:
             objective.build(teacher, student)
@@ -80,6 +80,8 @@ class Distiller(Fitting, keras.Model):
         self.projections = [layer for objective in objectives for layer in objective.layers]
         self._value_trackers = [keras.metrics.Mean(name=each.name) for each in objectives]
         self._label_tracker = keras.metrics.Mean(name="label_loss") if label_weight else None
+        if not self.compiled:
+            self.compile()
         self._has_labels = True
         self.built = True
 
@@ -94,14 +96,18 @@ class Distiller(Fitting, keras.Model):
         # constant of the compiled step.
         return super().non_trainable_variables + self._aside.model.variables
 
-    def fit(self, x=None, y=None, **kwargs):
+    def fit(self, x=None, y=None, *args, **kwargs):
         """Train the student, on the input that the student's own `fit` takes.
 
         Labels may be left out, or `label_weight` be 0: the objectives need none.
         """
         self._has_labels = y is not None or not (self._is_raw(x) or isinstance(x, Mapping))
         with self._frozen_teacher():
-            return super().fit(x, y, **kwargs)
+            return super().fit(x, y, *args, **kwargs)
+
+    def save(self, filepath, **kwargs):
+        """Write the student as a `.keras` file (`ModelCheckpoint` does so while it trains)."""
+        self.student.save(filepath, **kwargs)
 
     def evaluate(self, *args, _use_cached_eval_dataset=False, **kwargs):
         """The student's loss and metrics on labelled data."""
@@ -233,6 +239,16 @@ def _copies(metrics):
         ),
         metrics,
     )
+
+
+def _as_objectives(objectives):
+    is_sequence = isinstance(objectives, Sequence) and not isinstance(objectives, str)
+    if not is_sequence or not all(isinstance(each, Objective) for each in objectives):
+        raise TypeError(
+            "`objectives` must be a list of objectives, such as `[SoftTargets()]`. "
+            f"Received: objectives={objectives!r}"
+        )
+    return list(objectives)
 
 
 def _check(teacher, student, objectives, label_weight):

@@ -59,6 +59,13 @@ def make_student(
             "Exactly one of `config`, `layers` and `num_layers` says what the student is. "
             f"Received: config={config}, layers={layers}, num_layers={num_layers}"
         )
+    if not isinstance(teacher, Encoder | EncoderTask):
+        raise TypeError(f"`teacher` must be an `Encoder` or a task. Received: teacher={teacher!r}")
+    if not isinstance(config, EncoderConfig | None):
+        raise TypeError(
+            "`config` must be an `EncoderConfig`; give layers as `layers=[...]`. "
+            f"Received: config={config!r}"
+        )
     encoder = getattr(teacher, "backbone", teacher)
     depth = encoder.config.num_layers
     if config is not None:

@@ -7,6 +7,7 @@ import keras_hub
 from keras import ops
 
 from kerasbert.checkpoints.sources import resolve
+from kerasbert.families import get_family
 from kerasbert.layers import (
     AttentionMask,
     Embeddings,
@@ -45,6 +46,7 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
         dtype: a Keras dtype or dtype policy, such as `"bfloat16"` or `"mixed_float16"`; `None` for
             Keras's default.
         name: name of the model.
+        trainable: whether its weights are trained.
 
     Raises:
         ValueError: on a call with inputs that are missing, not in a dict, or longer than
@@ -64,8 +66,14 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
     ```
     """
 
-    def __init__(self, config, family=None, dtype=None, name=None, **kwargs):
+    def __init__(self, config, family=None, dtype=None, name=None, trainable=True):
         config = EncoderConfig.from_dict(config) if isinstance(config, dict) else config
+        if not isinstance(config, EncoderConfig):
+            raise TypeError(
+                "`config` must be an `EncoderConfig`; a preset's name goes to "
+                f"`Encoder.from_preset`. Received: config={config!r}"
+            )
+        get_family(family)  # refuses an unknown name
         inputs = token_inputs(config)
         embed = Embeddings(config, dtype=dtype, name="embeddings")
         mask = AttentionMask(config.causal, dtype=dtype, name="attention_mask")
@@ -91,7 +99,9 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
             )
             outputs["pooled_output"] = pool(x[:, 0, :])
 
-        super().__init__(inputs=inputs, outputs=outputs, dtype=dtype, name=name, **kwargs)
+        super().__init__(inputs=inputs, outputs=outputs, dtype=dtype, name=name)
+        if not trainable:
+            self.trainable = False
         self.input_names = tuple(inputs)
         self.config = config
         self.family = family

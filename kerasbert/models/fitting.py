@@ -216,6 +216,7 @@ class Fitting:
                 return _packed(self.preprocessor(x), self._encoded(y), weights)
 
             return x if self.preprocessor is None else open_dataset(x, prepare, batch_size)
+        self._check_preprocessor()
         examples = self.preprocessor.tokenize(x) if self._is_raw(x) else TensorExamples(x)
         if not len(examples):
             raise ValueError("There must be at least one example. Received: an empty x")
@@ -243,6 +244,9 @@ class Fitting:
     def _check_labels(self, data):
         if isinstance(data, Batches) and data.targets is None and self.needs_labels:
             raise ValueError("Texts and arrays need labels, one for each example. Received: y=None")
+
+    def _check_preprocessor(self):
+        """Refuse a preprocessor that no longer fits the model."""
 
     def _is_raw(self, x):
         return self.preprocessor is not None and self.preprocessor.is_raw(x)

@@ -39,12 +39,20 @@ class NaNGuard(keras.callbacks.Callback):
 
     def _stop(self, problem):
         self.model.set_weights(self._best_weights)
+        _clear_broken_state(self.model.optimizer)
         since = "before training" if self._best_epoch is None else f"epoch {self._best_epoch + 1}"
         raise FloatingPointError(
             f"{problem} The weights of {since} were put back. Try a smaller learning rate, clip "
             "gradients, or check the labels and weights for NaN; with float16, use "
             "`mixed_float16`."
         )
+
+
+def _clear_broken_state(optimizer):
+    """Zero the moments that took up NaN, so that the model can be trained again."""
+    for variable in optimizer.variables:
+        if not np.isfinite(keras.ops.convert_to_numpy(variable.value)).all():
+            variable.assign(keras.ops.zeros(variable.shape, variable.dtype))
 
 
 def _copied_weights(model):

@@ -148,9 +148,14 @@ class Labels:
                     f"Received: {labels!r} at position {position}"
                 )
             indices = [self.index(label, position) for label in labels]
-            if len(set(indices)) != len(indices):
+            # With two classes, [0, 1] may be both classes, or no and yes.
+            is_ambiguous = self.num_classes == 2 == len(indices) and not any(
+                isinstance(label, str) for label in labels
+            )
+            if is_ambiguous or len(set(indices)) != len(indices):
                 raise ValueError(
-                    "An example has a label twice. Give zeros and ones for each class as a NumPy "
+                    "An example has a label twice, or indices that could be zeros and ones. Give "
+                    "names of labels, or zeros and ones for each class as a NumPy "
                     f"array. Received: {labels!r} at position {position}"
                 )
             targets[position, indices] = 1

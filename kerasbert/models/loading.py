@@ -86,7 +86,7 @@ def _load_own_task(cls, source, load_weights, changes, encoder_changes):
         task = cls(backbone, **_with_preprocessor(cls, source, backbone, arguments))
     if keeps_head and load_weights:
         presets.load_weights(source.folder, presets.TASK_WEIGHTS_FILE, task, not_the_head(task))
-    elif saved:
+    elif saved and not keeps_head:
         _warn_of_new_head(source, changes)
     return task
 

@@ -8,11 +8,12 @@ from keras import ops
 
 from kerasbert import tuning
 from kerasbert.families import family_for, get_family
+from kerasbert.models.encoder import Encoder
 from kerasbert.models.heads import POOLINGS, ClassificationHead, pool, quantized_policies
 from kerasbert.models.labels import Labels
 from kerasbert.models.saving import export_classifier
 from kerasbert.models.task import EncoderTask
-from kerasbert.text import TextClassifierPreprocessor
+from kerasbert.text import TextClassifierPreprocessor, TextPreprocessor
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")
@@ -35,6 +36,7 @@ class TextClassifier(EncoderTask):
         head_dtype: dtype policy of the head; `None` for the encoder's. Saved where the head was
             quantized.
         name: name of the model.
+        compile: whether to compile with the defaults.
 
     Raises:
         ValueError: for arguments that contradict each other, unknown labels, or a preprocessor
@@ -74,7 +76,7 @@ class TextClassifier(EncoderTask):
         dropout=None,
         head_dtype=None,
         name=None,
-        **kwargs,
+        compile=True,
     ):
         classes = Labels.of(num_classes, labels, multi_label)
         if pooling is not None and pooling not in POOLINGS:
@@ -111,7 +113,7 @@ class TextClassifier(EncoderTask):
         self.pooling = pooling
         self.dropout = dropout
         self.input_names = backbone.input_names
-        super().__init__(inputs=inputs, outputs=logits, name=name, **kwargs)
+        super().__init__(inputs=inputs, outputs=logits, name=name, compile=compile)
 
     @property
     def labels(self) -> list[str] | None:
@@ -143,11 +145,13 @@ class TextClassifier(EncoderTask):
         Raises:
             ValueError: without a preprocessor.
         """
-        if not self._is_raw(texts):
+        if self.preprocessor is None:
             raise ValueError(
-                "`classify` takes texts, and needs a preprocessor. Build the classifier with "
-                f"`preprocessor=`. Received: texts of type {type(texts).__name__}"
+                "`classify` needs a preprocessor. Build the classifier with `preprocessor=`. "
+                "Received: preprocessor=None"
             )
+        if not self._is_raw(texts):
+            raise TypeError(f"`classify` takes texts. Received: texts={texts!r:.100}")
         if not isinstance(texts, str | bytes) and len(texts) == 0:
             return []
         scores = self.scores(self.predict(texts, batch_size=batch_size, verbose=0))
@@ -171,6 +175,9 @@ class TextClassifier(EncoderTask):
     def class_weights(self, y, class_weight):
         """The weight of each example by its class."""
         return self.classes.example_weights(y, class_weight)
+
+    def _check_preprocessor(self):
+        _check_fit(self.backbone, self.preprocessor)
 
     def _defaults(self, optimizer, loss, metrics):
         if self.classes.is_regression:
@@ -274,8 +281,19 @@ class TextClassifier(EncoderTask):
 
 def _check_fit(backbone, preprocessor):
     """Refuse a preprocessor that gives ids or lengths that the encoder has no rows for."""
-    if preprocessor is None or not hasattr(preprocessor, "tokenizer"):
+    if not isinstance(backbone, Encoder):
+        raise TypeError(
+            "`backbone` must be a `kerasbert.Encoder`; a preset's name goes to `from_preset`. "
+            f"Received: backbone={backbone!r}"
+        )
+    if preprocessor is None:
         return
+    if not isinstance(preprocessor, TextPreprocessor):
+        raise TypeError(
+            "`preprocessor` must be None or a preprocessor such as "
+            "`TextClassifierPreprocessor(tokenizer)`. "
+            f"Received: preprocessor of type {type(preprocessor).__name__}"
+        )
     config, tokenizer = backbone.config, preprocessor.tokenizer
     if preprocessor.sequence_length > config.max_sequence_length:
         raise ValueError(

@@ -17,14 +17,14 @@ def is_raw(x: Any) -> bool:
         x: A string, a list, an array or tensor, or a dict.
 
     Returns:
-        `True` for strings, for lists, arrays and tensors of them, and for dicts with a `"text"`
-        entry; also for lists with a string anywhere, so that what is wrong with the rest is said
+        `True` for strings, for lists, arrays and tensors of them, and for dicts of these; also for
+        lists with a string anywhere, so that what is wrong with the rest is said
         where texts are read.
     """
     if isinstance(x, str | bytes):
         return True
     if isinstance(x, Mapping):
-        return "text" in x
+        return "text" in x or any(is_raw(value) for value in x.values())
     if isinstance(x, list | tuple):
         return not x or any(is_raw(item) for item in x)
     return _has_text_dtype(x)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import json
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -61,6 +63,22 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
     def buckets(self) -> tuple[int, ...]:
         """The widths of batches; the last one is `sequence_length`, which may be set anew."""
         return resolve_buckets(self._given_buckets, self.sequence_length)
+
+    @classmethod
+    def from_preset(cls, preset: str | os.PathLike, **kwargs: Any) -> TextPreprocessor:
+        """Reads the tokenizer of a folder, and the settings of the preprocessor saved with it.
+
+        Args:
+            preset: A folder that `save_to_preset` or transformers wrote.
+            **kwargs: Arguments of the constructor that win over the saved ones.
+
+        Raises:
+            ValueError: The folder or its files are missing or cannot be understood.
+        """
+        saved = Path(preset) / "preprocessor.json"
+        config = json.loads(saved.read_text(encoding="utf-8"))["config"] if saved.is_file() else {}
+        settings = {name: config[name] for name in ("sequence_length", "buckets") if name in config}
+        return cls(Tokenizer.from_preset(preset), **{**settings, **kwargs})
 
     def __call__(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
         # Keras' own `__call__` would read a bare tuple as (x, y), and walk through every string.

@@ -74,7 +74,7 @@ def test_a_regression_takes_numbers():
     [
         [["music", "rain"], []],
         [[1, 2], []],
-        [{"rain", "music"}, ()],
+        pytest.param([{"rain", "music"}, ()], id="sets"),
         np.array([[0, 1, 1], [0, 0, 0]]),
     ],
     ids=repr,
