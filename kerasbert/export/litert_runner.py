@@ -40,6 +40,7 @@ class LiteRTClassifier:
         try:
             with quiet_stderr():  # the runtime announces its delegate
                 self._interpreter = interpreter.Interpreter(str(self.path), num_threads=num_threads)
+                self._interpreter.allocate_tensors()
                 self._runner = self._interpreter.get_signature_runner()
         except (RuntimeError, ValueError) as error:
             raise ValueError(
