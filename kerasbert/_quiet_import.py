@@ -47,6 +47,7 @@ def quiet_stderr():
 
 def import_quietly() -> None:
     """Import `keras` and `keras_hub`, silently."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # TensorFlow's later notices, not warnings
     with quiet_stderr():
         import keras
         import keras_hub  # noqa: F401
