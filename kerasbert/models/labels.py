@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 
 import numpy as np
 
@@ -33,6 +34,11 @@ class Labels:
         if num_classes is None and names is None:
             raise ValueError("One of `num_classes` and `labels` must be given. Received neither")
         if names is not None:
+            if isinstance(names, str | set | frozenset):
+                raise ValueError(
+                    "`labels` must be a list of names, in the order of the logits. "
+                    f"Received: labels={names!r}"
+                )
             names = tuple(names)
             if not all(isinstance(name, str) for name in names):
                 # Were numbers taken as names, labels given as numbers would be ambiguous.
@@ -48,9 +54,10 @@ class Labels:
                     f"Received: num_classes={num_classes}, {len(names)} labels"
                 )
         count = len(names) if num_classes is None else num_classes
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
             raise ValueError(f"`num_classes` must be an integer >= 1. Received: {num_classes!r}")
-        return cls(count, names, bool(multi_label))
+        names = names and tuple(str(name) for name in names)  # NumPy's strings are their own kind
+        return cls(int(count), names, bool(multi_label))
 
     @property
     def is_regression(self) -> bool:

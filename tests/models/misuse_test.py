@@ -39,6 +39,8 @@ def classifier():
             ),
             "TextClassifierPreprocessor",
         ),
+        (lambda m: kerasbert.TextClassifier(m.backbone, labels="ab"), "list of names"),
+        (lambda m: kerasbert.TextClassifier(m.backbone, labels={"a", "b"}), "list of names"),
         (lambda m: m.fit({"texts": TEXTS}, LABELS), "text_pair"),
         (lambda m: m.classify([None]), "takes texts"),
         (lambda m: make_student(m, [0]), "layers="),
@@ -59,6 +61,12 @@ def test_zeros_and_ones_in_lists_for_two_classes_are_refused_as_ambiguous(classi
     np.testing.assert_array_equal(
         model.encode_targets(np.array([[0, 1], [1, 0]])), [[0, 1], [1, 0]]
     )
+
+
+def test_numpys_numbers_and_strings_are_as_good_as_pythons(classifier):
+    assert kerasbert.TextClassifier(classifier.backbone, num_classes=np.int64(3)).num_classes == 3
+    model = kerasbert.TextClassifier(classifier.backbone, labels=np.array(["a", "b"]))
+    assert [type(label) for label in model.labels] == [str, str]
 
 
 def test_a_token_added_after_the_encoder_was_sized_is_refused(classifier):
