@@ -16,7 +16,7 @@ from kerasbert.models.feeding import (
     default_jit_compile,
 )
 from kerasbert.models.guarding import NaNGuard
-from kerasbert.models.streaming import TextStream, open_dataset
+from kerasbert.models.streaming import TextStream, length_of, open_dataset
 from kerasbert.text.inputs import is_raw
 
 
@@ -86,7 +86,7 @@ class Fitting:
             kwargs["class_weight"] = class_weight  # ready batches: Keras weighs them
         steps_per_epoch = steps_per_epoch or _count_if_stream(data)
         validation_steps = validation_steps or _count_if_stream(validation_data)
-        self._plan_schedule(steps_per_epoch or _length(data), epochs - initial_epoch)
+        self._plan_schedule(steps_per_epoch or length_of(data), epochs - initial_epoch)
         callbacks = (
             callbacks
             if isinstance(callbacks, keras.callbacks.CallbackList)
@@ -291,13 +291,6 @@ def _packed(inputs, targets, weights):
     if targets is None:
         return inputs
     return (inputs, targets) if weights is None else (inputs, targets, weights)
-
-
-def _length(data):
-    try:
-        return len(data)
-    except TypeError:  # a generator, or a `tf.data.Dataset` that does not know
-        return None
 
 
 def _check_count(name, values, count):

@@ -51,7 +51,7 @@ class TextStream:
         if self.is_one_pass:
             return None
         first = next(self._elements(), None)
-        elements = _length(self._source)
+        elements = length_of(self._source)
         if elements is None:
             elements = sum(1 for _ in self._elements())
         is_single = first is not None and _is_single(_unpacked(first)[0])
@@ -127,7 +127,8 @@ def _as_python(value):
     return value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
 
 
-def _length(source) -> int | None:
+def length_of(source) -> int | None:
+    """`len(source)`, or `None` where it has none."""
     try:
         return len(source)
     except TypeError:  # it has none, or a `tf.data.Dataset` does not know it
