@@ -6,19 +6,49 @@ import_quietly()
 
 from kerasbert import data, distillation, export, tuning  # noqa: E402
 from kerasbert.families import list_presets  # noqa: E402
-from kerasbert.layers import Absolute, EncoderConfig, Sharing, trace  # noqa: E402
-from kerasbert.models import Encoder, TextClassifier  # noqa: E402
+from kerasbert.layers import (  # noqa: E402
+    Absolute,
+    Bottleneck,
+    Convolution,
+    EncoderConfig,
+    Full,
+    RelativeBias,
+    Rotary,
+    Sharing,
+    trace,
+)
+from kerasbert.models import (  # noqa: E402
+    Encoder,
+    MaskedLM,
+    MultipleChoice,
+    PretrainingModel,
+    QuestionAnswerer,
+    ReplacedTokenDetector,
+    TextClassifier,
+    TokenClassifier,
+)
 from kerasbert.text import TextClassifierPreprocessor, Tokenizer  # noqa: E402
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Absolute",
+    "Bottleneck",
+    "Convolution",
     "Encoder",
     "EncoderConfig",
+    "Full",
+    "MaskedLM",
+    "MultipleChoice",
+    "PretrainingModel",
+    "QuestionAnswerer",
+    "RelativeBias",
+    "ReplacedTokenDetector",
+    "Rotary",
     "Sharing",
     "TextClassifier",
     "TextClassifierPreprocessor",
+    "TokenClassifier",
     "Tokenizer",
     "data",
     "distillation",

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,13 @@ import keras
 import numpy as np
 
 from kerasbert.checkpoints.errors import CheckpointError
+from kerasbert.checkpoints.filling import NamedWeights
+from kerasbert.checkpoints.saved_head import SavedHead
 from kerasbert.checkpoints.sources import CONFIG_FILE, Source
 from kerasbert.checkpoints.weight_files import WeightFiles, open_weights, write_safetensors
 from kerasbert.data.files import atomic_write
 from kerasbert.families import Family, get_family
-from kerasbert.families.names import Row, expand
+from kerasbert.families.names import Part, Row
 from kerasbert.layers import EncoderConfig
 
 WEIGHTS_FILE = "model.safetensors"
@@ -49,16 +50,38 @@ class HuggingFaceFolder:
     def weights(self) -> Iterator[HuggingFaceWeights]:
         """Open the weights (headers only) for a `with` block."""
         with open_weights(self.folder) as files:
-            yield HuggingFaceWeights(self.folder, self.family, files)
+            yield HuggingFaceWeights(self.folder, files, CONFIG_FILE, self.family.prefix)
 
     @property
-    def is_classifier(self) -> bool:
-        """Whether the folder says that it holds a sequence classifier."""
-        name = self.family.architectures["classifier"]
-        return name in (self.values.get("architectures") or ())
+    def encoder_rows(self) -> tuple[Row, ...]:
+        """The encoder's variables and their keys, for one block."""
+        return self.family.weights
+
+    def head_rows(self, task: str) -> tuple[Row, ...]:
+        """The variables of a task's head and their keys."""
+        return self.family.head(task).weights
 
     @property
-    def labels(self) -> list[str]:
+    def copies(self) -> tuple[Row, ...]:
+        """Further keys of variables: those of tied weights."""
+        return tuple({row: None for head in self.family.heads.values() for row in head.tied})
+
+    def head(self, task: str) -> SavedHead | None:
+        """The saved head of a task, or `None` if the folder does not say that it has one."""
+        named = self.values.get("architectures") or ()
+        sources = ("masked_lm", "pretraining") if task == "masked_lm" else (task,)
+        heads = [self.family.heads[name] for name in sources if name in self.family.heads]
+        if task not in self.family.heads or not any(head.architecture in named for head in heads):
+            return None
+        facts = self.family.heads[task]
+        return SavedHead(
+            labels=self._labels,
+            problem_type=self.values.get("problem_type"),
+            options=facts.read_options(self.values),
+        )
+
+    @property
+    def _labels(self) -> list[str]:
         """The classes' names, in the order of the logits.
 
         Where none are given, they are numbered: `num_labels` of them, two by default.
@@ -75,93 +98,34 @@ class HuggingFaceFolder:
             ) from error
 
 
-class HuggingFaceWeights:
+class HuggingFaceWeights(NamedWeights):
     """The weights of a folder, found by the un-prefixed names of the family's tables."""
 
-    def __init__(self, folder: Path, family: Family, files: WeightFiles):
-        self.folder, self.family, self.files = folder, family, files
-        self._key_by_name = {self._modern(key): key for key in files}
+    def __init__(self, folder: Path, files: WeightFiles, config_file: str, prefix: str):
+        super().__init__(folder, files, config_file)
+        self._prefix = prefix
+        self._key_by_name = {_modern(key): key for key in files}
 
-    @staticmethod
-    def _modern(key: str) -> str:
-        """TensorFlow's names of the two parameters of a norm stand in some old files."""
-        for old, new in (
-            (".LayerNorm.gamma", ".LayerNorm.weight"),
-            (".LayerNorm.beta", ".LayerNorm.bias"),
-        ):
-            if key.endswith(old):
-                return key.removesuffix(old) + new
-        return key
-
-    def key(self, row: Row) -> str | None:
+    def key(self, row):
         """The file's key for a row of a table, with or without the family's prefix."""
-        for name in (f"{self.family.prefix}.{row.theirs}", row.theirs):
+        for name in (f"{self._prefix}.{row.theirs}", row.theirs):
             if name in self._key_by_name:
                 return self._key_by_name[name]
         return None
 
-    def has(self, rows: Iterable[Row], prefix: str) -> bool:
-        """Whether the file holds any row whose Keras path starts with `prefix`."""
-        return any(row.ours.startswith(prefix) and self.key(row) for row in rows)
-
-    def load_into(self, variables: Mapping[str, keras.Variable], rows: Iterable[Row]) -> None:
-        """Fill `variables` (by path) from the file.
-
-        Everything is checked before the first variable is changed. Keys that no row asked for are
-        reported in one warning.
-
-        Raises:
-            CheckpointError: if a variable's key is missing or of another shape; it names the file,
-                the key and both shapes.
-        """
-        plan = self._plan(variables, rows)
-        self._report_unused(key for _, key, _ in plan)
-        arrays = ((variable, self.files.read(key), row) for variable, key, row in plan)
-        for variable, array, row in arrays:
-            variable.assign(array.T if row.transpose else array)
-
-    def _plan(self, variables, rows):
-        by_path = {row.ours: row for row in rows}
-        plan, problems = [], []
-        for path, variable in variables.items():
-            row = by_path[path]
-            key = self.key(row)
-            if key is None:
-                problems.append(
-                    f"{row.theirs}: missing, expected for {path} of shape {tuple(variable.shape)}"
-                )
-                continue
-            shape = self.files.shape(key)
-            if (shape[::-1] if row.transpose else shape) != tuple(variable.shape):
-                wanted = tuple(variable.shape)[::-1] if row.transpose else tuple(variable.shape)
-                file = self.files.file_of(key).name
-                problems.append(f"{key}: shape {shape} in {file}, {wanted} in the model")
-            plan.append((variable, key, row))
-        if problems:
-            shown = "\n  ".join(problems[:8])
-            more = f"\n  and {len(problems) - 8} more" if len(problems) > 8 else ""
-            raise CheckpointError(
-                f"The weights in {self.folder} do not fit the model that its {CONFIG_FILE} "
-                f"describes. Fetch the folder again, or mend the configuration.\n  {shown}{more}"
-            )
-        return plan
-
-    def _report_unused(self, used):
-        unused = sorted(set(self.files) - set(used))
-        unused = [key for key in unused if not key.endswith(_BUFFERS)]
-        if unused:
-            shown = ", ".join(unused[:6]) + (", ..." if len(unused) > 6 else "")
-            warnings.warn(
-                f"{len(unused)} weights in {self.folder} are not part of this model and were not "
-                f"loaded: {shown}",
-                stacklevel=5,
-            )
+    def is_passed_over(self, key):
+        return key.endswith(_BUFFERS)
 
 
-def read_pooler(weights: HuggingFaceWeights, config: EncoderConfig) -> EncoderConfig:
-    """`config` without a pooler if the file has no weights for it."""
-    has_pooler = weights.has(expand(weights.family.weights, config), "pooler/")
-    return config if has_pooler else config.replace(pooler=None)
+def _modern(key: str) -> str:
+    """TensorFlow's names of the two parameters of a norm stand in some old files."""
+    for old, new in (
+        (".LayerNorm.gamma", ".LayerNorm.weight"),
+        (".LayerNorm.beta", ".LayerNorm.bias"),
+    ):
+        if key.endswith(old):
+            return key.removesuffix(old) + new
+    return key
 
 
 def write_folder(
@@ -182,13 +146,29 @@ def write_folder(
         rows: the rows of the family's tables for this model.
         prefix: whether the encoder's keys carry the family's prefix (files of task models do).
     """
+    write_safetensors(
+        Path(folder) / WEIGHTS_FILE,
+        _their_tensors(variables, rows, family.prefix if prefix else ""),
+    )
+    with atomic_write(Path(folder) / CONFIG_FILE, "w") as file:
+        json.dump(dict(values), file, indent=2)
+
+
+def _their_tensors(variables, rows, prefix):
     by_path = {row.ours: row for row in rows}
+    parts: dict[str, dict[int, np.ndarray]] = {}
+    wholes: dict[str, Part] = {}
     tensors = {}
     for path, variable in variables.items():
         row = by_path[path]
         array = np.asarray(keras.ops.convert_to_numpy(variable.value), dtype="float32")
-        key = f"{family.prefix}.{row.theirs}" if prefix and row.prefixed else row.theirs
-        tensors[key] = np.ascontiguousarray(array.T if row.transpose else array)
-    write_safetensors(Path(folder) / WEIGHTS_FILE, tensors)
-    with atomic_write(Path(folder) / CONFIG_FILE, "w") as file:
-        json.dump(dict(values), file, indent=2)
+        array = np.ascontiguousarray(array.T if row.transpose else array)
+        key = f"{prefix}.{row.theirs}" if prefix and row.prefixed else row.theirs
+        if row.part is None:
+            tensors[key] = array
+        else:
+            parts.setdefault(key, {})[row.part.index] = array
+            wholes[key] = row.part
+    for key, by_index in parts.items():
+        tensors[key] = wholes[key].join([by_index[index] for index in sorted(by_index)])
+    return tensors

@@ -10,7 +10,9 @@ from typing import Any
 
 from kerasbert.checkpoints.errors import CheckpointError
 from kerasbert.checkpoints.json_files import read_json
+from kerasbert.checkpoints.tensorflow_files import has_checkpoint
 from kerasbert.families import Family, Preset, find_preset
+from kerasbert.families.google import CONFIG_FILES as GOOGLE_CONFIG_FILES
 
 CONFIG_FILE = "config.json"
 
@@ -23,10 +25,10 @@ class Source:
     """Where to load from.
 
     Args:
-        layout: `"kerasbert"`, `"transformers"`, `"keras_hub"`, or `"built-in"` for an architecture
-            without files.
+        layout: `"kerasbert"`, `"transformers"`, `"keras_hub"`, `"google"` (TF 1 checkpoints), or
+            `"built-in"` for an architecture without files.
         folder: the local folder, `None` for `"built-in"`.
-        config: the contents of its `config.json`.
+        config: the contents of its `config.json`, or of the file that Google has instead.
         family: the family of a built-in preset.
         preset: the built-in preset.
     """
@@ -68,6 +70,8 @@ def resolve(preset: str | os.PathLike, load_weights: bool = True) -> Source:
 
 
 def _local(folder: Path) -> Source:
+    if not (folder / CONFIG_FILE).is_file() and has_checkpoint(folder):
+        return Source("google", folder, _read_google_config(folder))
     config = _read_config(folder)
     if str(config.get("registered_name", "")).startswith("kerasbert>"):
         return Source("kerasbert", folder, config)
@@ -77,8 +81,15 @@ def _local(folder: Path) -> Source:
         return Source("transformers", folder, config)
     raise CheckpointError(
         f"{folder / CONFIG_FILE} is of no known layout: it has neither `model_type` (Hugging Face) "
-        "nor `registered_name` (Keras). Give a folder written by kerasbert or transformers."
+        "nor `registered_name` (Keras). Give a folder written by kerasbert, transformers or "
+        "KerasHub."
     )
+
+
+def _read_google_config(folder: Path) -> dict[str, Any]:
+    """Empty for ELECTRA, which was released without a configuration."""
+    found = [folder / name for name in GOOGLE_CONFIG_FILES if (folder / name).is_file()]
+    return read_json(found[0]) if found else {}
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -86,8 +97,8 @@ def _read_config(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         present = sorted(entry.name for entry in folder.iterdir())[:10]
         raise CheckpointError(
-            f"{folder} has no {CONFIG_FILE}, so it is no preset. Give a folder written by "
-            f"kerasbert or transformers. It holds: {present}"
+            f"{folder} has no {CONFIG_FILE} and no TensorFlow checkpoint, so it is no preset. Give "
+            f"a folder written by kerasbert, transformers or KerasHub. It holds: {present}"
         )
     return read_json(path)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import keras
 
 import kerasbert
-from kerasbert.cli import quickstart
+from kerasbert.cli import convert, quickstart
 
 BACKENDS = ("tensorflow", "jax", "torch")
 USAGE_ERROR, INTERRUPTED = 2, 130
@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         "--debug", action="store_true", help="show where in the code an error was raised"
     )
     quickstart.add_to(commands, parents=[common])
+    convert.add_to(commands, parents=[common])
     return parser
 
 

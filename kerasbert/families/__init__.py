@@ -6,10 +6,40 @@ import difflib
 
 from kerasbert.families.albert import ALBERT
 from kerasbert.families.bert import BERT
+from kerasbert.families.big_bird import BIG_BIRD
+from kerasbert.families.deberta import DEBERTA
+from kerasbert.families.deberta_v2 import DEBERTA_V2
 from kerasbert.families.distilbert import DISTILBERT
-from kerasbert.families.family import ClassificationHead, Family, Preset
+from kerasbert.families.electra import ELECTRA
+from kerasbert.families.ernie import ERNIE
+from kerasbert.families.family import Family, Preset
+from kerasbert.families.heads import Head
+from kerasbert.families.longformer import LONGFORMER
+from kerasbert.families.mobilebert import MOBILEBERT
+from kerasbert.families.modernbert import MODERNBERT
+from kerasbert.families.mpnet import MPNET
+from kerasbert.families.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
 
-FAMILIES: dict[str, Family] = {family.name: family for family in (BERT, DISTILBERT, ALBERT)}
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        BERT,
+        DISTILBERT,
+        ALBERT,
+        ROBERTA,
+        XLM_ROBERTA,
+        CAMEMBERT,
+        ELECTRA,
+        ERNIE,
+        MPNET,
+        MOBILEBERT,
+        DEBERTA,
+        DEBERTA_V2,
+        MODERNBERT,
+        LONGFORMER,
+        BIG_BIRD,
+    )
+}
 
 
 def get_family(name: str | None) -> Family:
@@ -67,7 +97,7 @@ def family_for(config, name: str | None = None) -> Family:
 
     Args:
         config: an `EncoderConfig`.
-        name: the family's name, or `None` to find the only one that can.
+        name: the family's name, or `None` for BERT if it can, else the only one that can.
 
     Raises:
         ValueError: if none can represent the configuration, or several can and none is named.
@@ -81,19 +111,24 @@ def family_for(config, name: str | None = None) -> Family:
                 f"(able: {names or 'none'}). Received: config={config}"
             )
         return get_family(name)
+    if BERT in able:
+        return BERT
     if len(able) != 1:
-        problem = "Several families" if able else "No family"
-        raise ValueError(
-            f"{problem} can represent this configuration in Hugging Face's format. Name one with "
-            f"`family=`: {names or sorted(FAMILIES)}. Received: config={config}"
+        hint = (
+            f"Several families can represent this configuration in Hugging Face's format. Name one "
+            f"with `family=`: {names}."
+            if able
+            else f"Hugging Face's format of no family ({sorted(FAMILIES)}) can represent this "
+            "configuration. Save it with `save_to_preset`."
         )
+        raise ValueError(f"{hint} Received: config={config}")
     return able[0]
 
 
 __all__ = [
     "FAMILIES",
-    "ClassificationHead",
     "Family",
+    "Head",
     "Preset",
     "family_for",
     "find_preset",

@@ -2,9 +2,16 @@
 whole stack (section 3.1); sizes in table 1, without dropout as section 4.9 recommends."""
 
 from kerasbert.families import names
-from kerasbert.families.bert import CONFIG_FIELDS, EMBEDDING_WEIGHTS
+from kerasbert.families.bert_layout import (
+    ANSWER_WEIGHTS,
+    CLASSIFIER_WEIGHTS,
+    CONFIG_FIELDS,
+    EMBEDDING_WEIGHTS,
+)
 from kerasbert.families.config_map import fields
-from kerasbert.families.family import ClassificationHead, Family, Preset
+from kerasbert.families.family import Family, Preset
+from kerasbert.families.heads import Head, Option
+from kerasbert.families.names import Row
 from kerasbert.layers import EncoderConfig, Sharing
 
 
@@ -25,12 +32,34 @@ def _size(num_layers, hidden_dim, num_heads):
 
 XXLARGE = _size(12, 4096, 64)
 
+_CLASSIFIER = {
+    "weights": (*names.dense("head/dense", "pooler"), *CLASSIFIER_WEIGHTS),
+    "pool": "pooled",
+    "dense": "tanh",
+    "dropout": 0.1,
+    "has_pooler": True,
+    "options": (Option("classifier_dropout_prob", "dropout"),),
+}
+_MASKED_LM_WEIGHTS = (
+    *names.dense("head/dense", "predictions.dense", prefixed=False),
+    *names.norm("head/norm", "predictions.LayerNorm", prefixed=False),
+    Row("head/bias", "predictions.bias", prefixed=False),
+)
+_MASKED_LM = {
+    "dense": "encoder",
+    "norm": True,
+    "tied": (
+        Row("embeddings/token/embeddings", "predictions.decoder.weight", prefixed=False),
+        Row("head/bias", "predictions.decoder.bias", prefixed=False),
+    ),
+}
+
 _LAYER = "encoder.albert_layer_groups.{group}.albert_layers.{inner}"
 
 ALBERT = Family(
     name="albert",
     prefix="albert",
-    architectures={"encoder": "AlbertModel", "classifier": "AlbertForSequenceClassification"},
+    architecture="AlbertModel",
     presets={
         "albert_base_en_uncased": Preset(
             _size(12, 768, 12), "hf://albert/albert-base-v2", "12 shared layers x 768"
@@ -76,11 +105,27 @@ ALBERT = Family(
         *names.norm("layer_{i}/feed_forward_norm", f"{_LAYER}.full_layer_layer_norm"),
         *names.dense("pooler", "pooler"),
     ),
-    head_weights=(
-        *names.dense("head/dense", "pooler"),
-        *names.dense("head/output", "classifier", prefixed=False),
-    ),
-    classification_head=ClassificationHead(
-        pool="pooled", dense="tanh", dropout_field="classifier_dropout_prob", dropout=0.1
-    ),
+    heads={
+        "classifier": Head("AlbertForSequenceClassification", **_CLASSIFIER),
+        "multiple_choice": Head("AlbertForMultipleChoice", **_CLASSIFIER),
+        "token_classifier": Head(
+            "AlbertForTokenClassification",
+            weights=CLASSIFIER_WEIGHTS,
+            dropout=0.1,
+            options=(Option("classifier_dropout_prob", "dropout"),),
+        ),
+        "question_answerer": Head("AlbertForQuestionAnswering", weights=ANSWER_WEIGHTS),
+        "masked_lm": Head("AlbertForMaskedLM", weights=_MASKED_LM_WEIGHTS, **_MASKED_LM),
+        "pretraining": Head(
+            "AlbertForPreTraining",
+            weights=(
+                *_MASKED_LM_WEIGHTS,
+                *names.dense("pair_head/output", "sop_classifier.classifier", prefixed=False),
+            ),
+            dropout=0.1,
+            has_pooler=True,
+            options=(Option("classifier_dropout_prob", "dropout"),),
+            **_MASKED_LM,
+        ),
+    },
 )

@@ -1,9 +1,16 @@
-"""BERT (Devlin et al., 2018, arXiv:1810.04805) and its smaller sizes (Turc et al., 2019,
-arXiv:1908.08962). Sizes: section 3 of the former, table 1 of the latter."""
+"""BERT (Devlin et al., 2018, arXiv:1810.04805), its smaller sizes (Turc et al., 2019,
+arXiv:1908.08962), and the kin of the same architecture. Sizes: section 3 of the former, table 1 of
+the latter; the others' in the comments."""
 
-from kerasbert.families import names
-from kerasbert.families.config_map import Field, fields
-from kerasbert.families.family import ClassificationHead, Family, Preset
+from kerasbert.families.bert_layout import (
+    CONFIG_FIELDS,
+    EMBEDDING_WEIGHTS,
+    LAYER_WEIGHTS,
+    POOLER_WEIGHTS,
+    heads,
+)
+from kerasbert.families.config_map import Field
+from kerasbert.families.family import Family, Preset
 from kerasbert.layers import EncoderConfig
 
 BASE = EncoderConfig()
@@ -20,84 +27,90 @@ def _small(num_layers, hidden_dim):
     )
 
 
-CONFIG_FIELDS = (
-    *fields(
-        vocab_size="vocabulary_size",
-        num_hidden_layers="num_layers",
-        num_attention_heads="num_heads",
-        hidden_size="hidden_dim",
-        intermediate_size="intermediate_dim",
-        max_position_embeddings="max_sequence_length",
-        type_vocab_size="num_segments",
-        pad_token_id="pad_token_id",
-        layer_norm_eps="norm_epsilon",
-        hidden_dropout_prob="hidden_dropout",
-        attention_probs_dropout_prob="attention_dropout",
-        initializer_range="initializer_range",
-    ),
-    Field("hidden_act", "activation", is_activation=True),
-)
+def _wide(num_layers, hidden_dim, intermediate_dim):
+    """Distilled students keep the teacher's 12 heads."""
+    return BASE.replace(
+        num_layers=num_layers, hidden_dim=hidden_dim, intermediate_dim=intermediate_dim
+    )
 
-EMBEDDING_WEIGHTS = (
-    *names.embedding("embeddings/token", "embeddings.word_embeddings"),
-    *names.embedding("embeddings/position", "embeddings.position_embeddings"),
-    *names.embedding("embeddings/segment", "embeddings.token_type_embeddings"),
-    *names.norm("embeddings/norm", "embeddings.LayerNorm"),
-)
-_LAYER = "encoder.layer.{i}"
-LAYER_WEIGHTS = (
-    *names.dense("layer_{i}/attention/query", f"{_LAYER}.attention.self.query"),
-    *names.dense("layer_{i}/attention/key", f"{_LAYER}.attention.self.key"),
-    *names.dense("layer_{i}/attention/value", f"{_LAYER}.attention.self.value"),
-    *names.dense("layer_{i}/attention/output", f"{_LAYER}.attention.output.dense"),
-    *names.norm("layer_{i}/attention_norm", f"{_LAYER}.attention.output.LayerNorm"),
-    *names.dense("layer_{i}/feed_forward/intermediate", f"{_LAYER}.intermediate.dense"),
-    *names.dense("layer_{i}/feed_forward/output", f"{_LAYER}.output.dense"),
-    *names.norm("layer_{i}/feed_forward_norm", f"{_LAYER}.output.LayerNorm"),
-)
+
+CASED = BASE.replace(vocabulary_size=28996)
+
+KIN = {
+    # Lee et al., 2019, arXiv:1901.08746
+    "bio_bert_base_en": Preset(
+        CASED, "hf://dmis-lab/biobert-base-cased-v1.2", "12 x 768, cased, biomedical"
+    ),
+    # Araci, 2019, arXiv:1908.10063
+    "fin_bert_base_en_uncased": Preset(
+        BASE, "hf://ProsusAI/finbert", "12 x 768, uncased, financial"
+    ),
+    # Joshi et al., 2019, arXiv:1907.10529
+    "span_bert_base_en": Preset(CASED, "hf://SpanBERT/spanbert-base-cased", "12 x 768, cased"),
+    "span_bert_large_en": Preset(
+        LARGE.replace(vocabulary_size=28996),
+        "hf://SpanBERT/spanbert-large-cased",
+        "24 x 1024, cased",
+    ),
+    # Jiao et al., 2019, arXiv:1909.10351, section 4.2
+    "tiny_bert_4_en_uncased": Preset(
+        _wide(4, 312, 1200), "hf://huawei-noah/TinyBERT_General_4L_312D", "4 x 312, uncased"
+    ),
+    "tiny_bert_6_en_uncased": Preset(
+        _wide(6, 768, 3072), "hf://huawei-noah/TinyBERT_General_6L_768D", "6 x 768, uncased"
+    ),
+    # Wang et al., 2020, arXiv:2002.10957, table 3
+    "mini_lm_6_en_uncased": Preset(
+        _wide(6, 384, 1536), "hf://nreimers/MiniLM-L6-H384-uncased", "6 x 384, uncased"
+    ),
+    "mini_lm_12_en_uncased": Preset(
+        _wide(12, 384, 1536), "hf://microsoft/MiniLM-L12-H384-uncased", "12 x 384, uncased"
+    ),
+}
 
 BERT = Family(
     name="bert",
     prefix="bert",
-    architectures={"encoder": "BertModel", "classifier": "BertForSequenceClassification"},
+    architecture="BertModel",
     presets={
+        **KIN,
         "bert_tiny_en_uncased": Preset(
-            _small(2, 128), "hf://google/bert_uncased_L-2_H-128_A-2", "2 layers x 128, uncased"
+            _small(2, 128), "hf://google/bert_uncased_L-2_H-128_A-2", "2 x 128, uncased"
         ),
         "bert_mini_en_uncased": Preset(
-            _small(4, 256), "hf://google/bert_uncased_L-4_H-256_A-4", "4 layers x 256, uncased"
+            _small(4, 256), "hf://google/bert_uncased_L-4_H-256_A-4", "4 x 256, uncased"
         ),
         "bert_small_en_uncased": Preset(
-            _small(4, 512), "hf://google/bert_uncased_L-4_H-512_A-8", "4 layers x 512, uncased"
+            _small(4, 512), "hf://google/bert_uncased_L-4_H-512_A-8", "4 x 512, uncased"
         ),
         "bert_medium_en_uncased": Preset(
-            _small(8, 512), "hf://google/bert_uncased_L-8_H-512_A-8", "8 layers x 512, uncased"
+            _small(8, 512), "hf://google/bert_uncased_L-8_H-512_A-8", "8 x 512, uncased"
         ),
         "bert_base_en_uncased": Preset(
-            BASE, "hf://google-bert/bert-base-uncased", "12 layers x 768, uncased"
+            BASE, "hf://google-bert/bert-base-uncased", "12 x 768, uncased"
         ),
         "bert_base_en": Preset(
             BASE.replace(vocabulary_size=28996),
             "hf://google-bert/bert-base-cased",
-            "12 layers x 768, cased",
+            "12 x 768, cased",
         ),
         "bert_base_zh": Preset(
             BASE.replace(vocabulary_size=21128),
             "hf://google-bert/bert-base-chinese",
-            "12 layers x 768, Chinese",
+            "12 x 768, Chinese",
         ),
         "bert_base_multi": Preset(
             BASE.replace(vocabulary_size=119547),
             "hf://google-bert/bert-base-multilingual-cased",
-            "12 layers x 768, 104 languages, cased",
+            "12 x 768, 104 languages, cased",
         ),
         "bert_large_en_uncased": Preset(
-            LARGE, "hf://google-bert/bert-large-uncased", "24 layers x 1024, uncased"
+            LARGE, "hf://google-bert/bert-large-uncased", "24 x 1024, uncased"
         ),
         "bert_large_en": Preset(
             LARGE.replace(vocabulary_size=28996),
             "hf://google-bert/bert-large-cased",
-            "24 layers x 1024, cased",
+            "24 x 1024, cased",
         ),
     },
     defaults=BASE,
@@ -106,16 +119,6 @@ BERT = Family(
         "pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head "
         "pooler_type".split()
     ),
-    weights=(
-        *EMBEDDING_WEIGHTS,
-        *LAYER_WEIGHTS,
-        *names.dense("pooler", "pooler.dense"),
-    ),
-    head_weights=(
-        *names.dense("head/dense", "pooler.dense"),
-        *names.dense("head/output", "classifier", prefixed=False),
-    ),
-    classification_head=ClassificationHead(
-        pool="pooled", dense="tanh", dropout_field="classifier_dropout"
-    ),
+    weights=(*EMBEDDING_WEIGHTS, *LAYER_WEIGHTS, *POOLER_WEIGHTS),
+    heads=heads("Bert"),
 )

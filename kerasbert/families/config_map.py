@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kerasbert.layers import EncoderConfig
@@ -60,34 +60,38 @@ _FIXED = {
 class Field:
     """One field of a `config.json`, and where its value stands in `EncoderConfig`.
 
+    Two fields may stand for one of ours (their values must then agree) and one field for several.
+
     Args:
         theirs: the field's name in the file.
         ours: the name in `EncoderConfig`; dotted for a field of a tagged part, as
-            `"sharing.groups"`.
-        is_activation: whether the value is the name of an activation function.
+            `"sharing.groups"`; `None` for a field that only helps another one's `read`.
+        read: from their value, and all values of the file completed by the family's defaults, to
+            ours; `None` where they are the same.
+        write: from an `EncoderConfig` to their value; `None` where it is the value of `ours`.
+        is_old: whether only older files have the field, so that it is read and never written.
     """
 
     theirs: str
-    ours: str
-    is_activation: bool = False
+    ours: str | None
+    read: Callable[[Any, Mapping[str, Any]], Any] | None = None
+    write: Callable[[EncoderConfig], Any] | None = None
+    is_old: bool = False
 
-    def read(self, value, source: str):
-        if not self.is_activation:
-            return value
-        if value not in _ACTIVATIONS:
-            raise ValueError(
-                f"{source} asks for an activation that is not supported. Supported are "
-                f"{sorted(_ACTIVATIONS)}. Received: {self.theirs}={value!r}"
-            )
-        return _ACTIVATIONS[value]
+    def to_ours(self, values: Mapping[str, Any]):
+        value = values[self.theirs]
+        return value if self.read is None else self.read(value, values)
 
-    def write(self, config: EncoderConfig):
-        value = config
-        for part in self.ours.split("."):
-            value = getattr(value, part)
-        if self.is_activation:
-            return next(name for name, ours in _ACTIVATIONS.items() if ours == value)
-        return value
+    def to_theirs(self, config: EncoderConfig):
+        return get_path(config, self.ours) if self.write is None else self.write(config)
+
+
+def get_path(config: EncoderConfig, path: str):
+    """The value of a dotted field."""
+    value = config
+    for part in path.split("."):
+        value = getattr(value, part)
+    return value
 
 
 def fields(**ours_by_theirs: str) -> tuple[Field, ...]:
@@ -95,9 +99,34 @@ def fields(**ours_by_theirs: str) -> tuple[Field, ...]:
     return tuple(Field(theirs, ours) for theirs, ours in ours_by_theirs.items())
 
 
+def activation(theirs: str, ours: str) -> Field:
+    """A field that holds the name of an activation function."""
+    return Field(
+        theirs,
+        ours,
+        read=lambda value, _: read_activation(theirs, value),
+        write=lambda config: write_activation(get_path(config, ours)),
+    )
+
+
+def read_activation(field: str, value: str) -> str:
+    """Our name of the activation function that they call `value`."""
+    if value not in _ACTIVATIONS:
+        raise ValueError(
+            "This activation is not supported. Supported are "
+            f"{sorted(_ACTIVATIONS)}. Received: {field}={value!r}"
+        )
+    return _ACTIVATIONS[value]
+
+
+def write_activation(value: str) -> str:
+    """Their name of an activation function of ours."""
+    return next(name for name, ours in _ACTIVATIONS.items() if ours == value)
+
+
 def read_fields(
     values: Mapping[str, Any],
-    config_fields: Iterable[Field],
+    config_fields: tuple[Field, ...],
     defaults: EncoderConfig,
     fixed: Mapping[str, Any],
     harmless: frozenset[str],
@@ -105,43 +134,69 @@ def read_fields(
     source: str,
 ) -> EncoderConfig:
     """`defaults` changed by the fields that `values` gives."""
-    known = {field.theirs: field for field in config_fields}
-    fixed = {**_FIXED, **fixed}
-    changes: dict[str, Any] = {}
-    for name, value in values.items():
-        if name in known and value is not None:
-            _set(changes, known[name].ours, known[name].read(value, source), defaults)
-        elif name in fixed and value not in (None, fixed[name]):
-            raise ValueError(
-                f"{source} asks for a computation that is not supported: only "
-                f"{name}={fixed[name]!r} is. Received: {name}={value!r}"
-            )
-        elif not (name in known or name in fixed or name in harmless or name in _HARMLESS):
-            _refuse_unknown(name, value, source)
+    given = {name: value for name, value in values.items() if value is not None}
+    known = {field.theirs for field in config_fields}
+    _refuse_what_is_not_understood(given, known, {**_FIXED, **fixed}, harmless, source)
     try:
-        return defaults.replace(**changes)
-    except ValueError as error:
+        completed = {**write_fields(defaults, config_fields), **given}
+        changes = _read_given(given, completed, config_fields)
+        for field in config_fields:  # of the rest, some follow from what is given
+            if field.ours is not None and field.ours not in changes and not field.is_old:
+                changes[field.ours] = field.to_ours(completed)
+        return _replace(defaults, changes)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{source} does not describe an encoder: {error}") from error
 
 
-def _set(changes, path, value, defaults):
-    name, _, part = path.partition(".")
-    if part:
-        tagged = changes.get(name, getattr(defaults, name))
-        value = dataclasses.replace(tagged, **{part: value})
-    changes[name] = value
+def _read_given(given, completed, config_fields):
+    changes: dict[str, Any] = {}
+    named_by: dict[str, str] = {}
+    for field in config_fields:
+        if field.theirs not in given or field.ours is None:
+            continue
+        value = field.to_ours(completed)
+        if field.ours in changes and changes[field.ours] != value:
+            first = named_by[field.ours]
+            raise ValueError(
+                f"`{first}` and `{field.theirs}` must agree here. Received: "
+                f"{first}={given[first]!r}, {field.theirs}={given[field.theirs]!r}"
+            )
+        changes[field.ours] = value
+        named_by[field.ours] = field.theirs
+    return changes
 
 
-def _refuse_unknown(name, value, source):
-    if value is None:
-        return
-    raise ValueError(
-        f"{source} has a field that is not understood, so the computation that it asks for may "
-        f"differ. If it does not change the model, remove it from the file. "
-        f"Received: {name}={value!r}"
-    )
+def _replace(part, changes):
+    """A dataclass with the changes, by dotted path, of its fields and of its parts' fields."""
+    direct = {path: value for path, value in changes.items() if "." not in path}
+    deeper: dict[str, dict[str, Any]] = {}
+    for path, value in changes.items():
+        name, _, rest = path.partition(".")
+        if rest:
+            deeper.setdefault(name, {})[rest] = value
+    for name, inner in deeper.items():
+        direct[name] = _replace(direct.get(name, getattr(part, name)), inner)
+    return dataclasses.replace(part, **direct)
+
+
+def _refuse_what_is_not_understood(given, known, fixed, harmless, source):
+    for name, value in given.items():
+        if name in known:
+            continue
+        if name in fixed:
+            if value != fixed[name]:
+                raise ValueError(
+                    f"{source} asks for a computation that is not supported: only "
+                    f"{name}={fixed[name]!r} is. Received: {name}={value!r}"
+                )
+        elif name not in harmless and name not in _HARMLESS:
+            raise ValueError(
+                f"{source} has a field that is not understood, so the computation that it asks "
+                "for may differ. If it does not change the model, remove it from the file. "
+                f"Received: {name}={value!r}"
+            )
 
 
 def write_fields(config: EncoderConfig, config_fields: Iterable[Field]) -> dict[str, Any]:
     """The file's fields with the values that `config` has."""
-    return {field.theirs: field.write(config) for field in config_fields}
+    return {field.theirs: field.to_theirs(config) for field in config_fields if not field.is_old}

@@ -2,34 +2,44 @@
 pooler (section 3)."""
 
 from kerasbert.families import names
-from kerasbert.families.bert import BERT
-from kerasbert.families.config_map import Field, fields
-from kerasbert.families.family import ClassificationHead, Family, Preset
+from kerasbert.families.bert import BASE as BERT_BASE
+from kerasbert.families.bert_layout import ANSWER_WEIGHTS, CLASSIFIER_WEIGHTS
+from kerasbert.families.config_map import activation, fields
+from kerasbert.families.family import Family, Preset
+from kerasbert.families.heads import Head, Option
+from kerasbert.families.names import Row
 
-BASE = BERT.defaults.replace(num_layers=6, num_segments=0, pooler=None)
+BASE = BERT_BASE.replace(num_layers=6, num_segments=0, pooler=None)
 
 _LAYER = "transformer.layer.{i}"
+_CLASSIFIER = {
+    "weights": (
+        *names.dense("head/dense", "pre_classifier", prefixed=False),
+        *CLASSIFIER_WEIGHTS,
+    ),
+    "pool": "first",
+    "dense": "relu",
+    "dropout": 0.2,
+    "options": (Option("seq_classif_dropout", "dropout"),),
+}
 
 DISTILBERT = Family(
     name="distilbert",
     prefix="distilbert",
-    architectures={
-        "encoder": "DistilBertModel",
-        "classifier": "DistilBertForSequenceClassification",
-    },
+    architecture="DistilBertModel",
     presets={
         "distil_bert_base_en_uncased": Preset(
-            BASE, "hf://distilbert/distilbert-base-uncased", "6 layers x 768, uncased"
+            BASE, "hf://distilbert/distilbert-base-uncased", "6 x 768, uncased"
         ),
         "distil_bert_base_en": Preset(
             BASE.replace(vocabulary_size=28996),
             "hf://distilbert/distilbert-base-cased",
-            "6 layers x 768, cased",
+            "6 x 768, cased",
         ),
         "distil_bert_base_multi": Preset(
             BASE.replace(vocabulary_size=119547),
             "hf://distilbert/distilbert-base-multilingual-cased",
-            "6 layers x 768, 104 languages, cased",
+            "6 x 768, 104 languages, cased",
         ),
     },
     defaults=BASE,
@@ -46,10 +56,10 @@ DISTILBERT = Family(
             attention_dropout="attention_dropout",
             initializer_range="initializer_range",
         ),
-        Field("activation", "activation", is_activation=True),
+        activation("activation", "activation"),
     ),
     # The sinusoids only initialise the position table, which is stored.
-    harmless=frozenset({"sinusoidal_pos_embds", "tie_weights_", "qa_dropout"}),
+    harmless=frozenset({"sinusoidal_pos_embds", "tie_weights_"}),
     weights=(
         *names.embedding("embeddings/token", "embeddings.word_embeddings"),
         *names.embedding("embeddings/position", "embeddings.position_embeddings"),
@@ -63,11 +73,28 @@ DISTILBERT = Family(
         *names.dense("layer_{i}/feed_forward/output", f"{_LAYER}.ffn.lin2"),
         *names.norm("layer_{i}/feed_forward_norm", f"{_LAYER}.output_layer_norm"),
     ),
-    head_weights=(
-        *names.dense("head/dense", "pre_classifier", prefixed=False),
-        *names.dense("head/output", "classifier", prefixed=False),
-    ),
-    classification_head=ClassificationHead(
-        pool="first", dense="relu", dropout_field="seq_classif_dropout", dropout=0.2
-    ),
+    heads={
+        "classifier": Head("DistilBertForSequenceClassification", **_CLASSIFIER),
+        "multiple_choice": Head("DistilBertForMultipleChoice", **_CLASSIFIER),
+        "token_classifier": Head(
+            "DistilBertForTokenClassification", weights=CLASSIFIER_WEIGHTS, dropout="hidden"
+        ),
+        "question_answerer": Head(
+            "DistilBertForQuestionAnswering",
+            weights=ANSWER_WEIGHTS,
+            dropout=0.1,
+            options=(Option("qa_dropout", "dropout"),),
+        ),
+        "masked_lm": Head(
+            "DistilBertForMaskedLM",
+            weights=(
+                *names.dense("head/dense", "vocab_transform", prefixed=False),
+                *names.norm("head/norm", "vocab_layer_norm", prefixed=False),
+                Row("head/bias", "vocab_projector.bias", prefixed=False),
+            ),
+            dense="encoder",
+            norm=True,
+            tied=(Row("embeddings/token/embeddings", "vocab_projector.weight", prefixed=False),),
+        ),
+    },
 )

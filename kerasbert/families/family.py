@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kerasbert.families.config_map import Field, read_fields, write_fields
+from kerasbert.families.heads import DEFAULT_HEADS, Head
 from kerasbert.families.names import Row
 from kerasbert.layers import EncoderConfig
 
@@ -21,53 +22,36 @@ class Preset:
 
 
 @dataclasses.dataclass(frozen=True)
-class ClassificationHead:
-    """The layers between the encoder and the logits of a sequence classifier.
-
-    Args:
-        pool: `"pooled"` takes `pooled_output`, `"first"` the first token's state.
-        dense: activation of a dense layer of width hidden_dim before the output, or `None`.
-        dropout_field: the Hugging Face configuration's field with the rate of the dropout before
-            the output layer.
-        dropout: the rate where that field is absent or null; `None` for the encoder's
-            `hidden_dropout`.
-    """
-
-    pool: str
-    dense: str | None
-    dropout_field: str
-    dropout: float | None = None
-
-
-@dataclasses.dataclass(frozen=True)
 class Family:
     """One family of encoders.
 
     Args:
         name: the family's name, which is Hugging Face's `model_type`.
         prefix: what the encoder's weight names start with in the files of a task model.
-        architectures: Hugging Face class names by task: `"encoder"`, `"classifier"`.
+        architecture: Hugging Face's class of the bare encoder.
         presets: presets by name.
         defaults: the configuration that an empty `config.json` of this `model_type` means.
         config_fields: how the fields of a `config.json` map to `EncoderConfig`.
+        weights: the encoder's variables and their names in the family's files.
+        heads: the heads by task; see `kerasbert.families.heads`.
         fixed: fields that change the computation, with the only value that is supported.
         harmless: further fields of this family that do not change the encoder's computation.
-        weights: the encoder's variables and their names in the family's files.
-        head_weights: the classification head's, likewise.
-        classification_head: the classification head.
     """
 
     name: str
     prefix: str
-    architectures: Mapping[str, str]
+    architecture: str
     presets: Mapping[str, Preset]
     defaults: EncoderConfig
     config_fields: tuple[Field, ...]
     weights: tuple[Row, ...]
-    head_weights: tuple[Row, ...]
-    classification_head: ClassificationHead
+    heads: Mapping[str, Head]
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     harmless: frozenset[str] = frozenset()
+
+    def head(self, task: str) -> Head:
+        """The head of a task: the family's own, or a plain one where Hugging Face has none."""
+        return self.heads.get(task, DEFAULT_HEADS[task])
 
     def read_config(self, values: Mapping[str, Any], source: str) -> EncoderConfig:
         """The encoder that a `config.json` describes.
@@ -79,9 +63,14 @@ class Family:
         Raises:
             ValueError: for a field that is not understood, or a value that is not supported.
         """
-        harmless = self.harmless | {self.classification_head.dropout_field}
+        of_heads = {option.theirs for head in self.heads.values() for option in head.options}
         return read_fields(
-            values, self.config_fields, self.defaults, self.fixed, harmless, source=source
+            values,
+            self.config_fields,
+            self.defaults,
+            self.fixed,
+            self.harmless | of_heads,
+            source=source,
         )
 
     def write_config(self, config: EncoderConfig) -> dict[str, Any]:
@@ -94,10 +83,11 @@ class Family:
 
     def can_represent(self, config: EncoderConfig) -> bool:
         """Whether this family's files can say all of `config`."""
+        if bool(config.num_segments) != bool(self.defaults.num_segments):
+            return False
         try:
             read = self.read_config(self.write_config(config), source=self.name)
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, TypeError, StopIteration):
             return False
-        segments = bool(config.num_segments) == bool(self.defaults.num_segments)
         poolers = (None, self.defaults.pooler)
-        return segments and config.pooler in poolers and read == config.replace(pooler=read.pooler)
+        return config.pooler in poolers and read == config.replace(pooler=read.pooler)

@@ -49,66 +49,124 @@ class AttentionMask(keras.layers.Layer):
 
 
 class SelfAttention(keras.layers.Layer):
-    """Multi-head self-attention with an output projection, (B, T, D) -> (B, T, D).
+    """Multi-head self-attention, (B, T, D) -> (B, T, D).
 
-    It runs `keras.ops.dot_product_attention` where the backend has a fused kernel behind it, and
-    else the plain formula; the latter also when attention weights are dropped out in training, or
-    when scores or weights are traced.
+    It uses `keras.ops.dot_product_attention` where the backend has a fused kernel behind it, and
+    else the plain formula; the latter also when attention weights are dropped out in training, when
+    scores or weights are traced, and when positions add to the scores.
+
+    Kinds of positions that act here derive from this class (see `Position.attention`); which keys
+    a query sees is decided by `config.attention`.
 
     Args:
         config: an `EncoderConfig`.
+        index: which applied layer of the stack this is.
     """
 
-    def __init__(self, config, **kwargs):
+    def __init__(self, config, index=0, **kwargs):
         super().__init__(**kwargs)
         self.config = config
         self.num_heads = config.num_heads
-        self.head_size = config.hidden_dim // config.num_heads
+        self.head_size = config.block_dim // config.num_heads
+        self.scale = self.head_size**-0.5
         make = {"dtype": self.dtype_policy}
-        self.query = dense(config, config.hidden_dim, name="query", **make)
-        self.key = dense(config, config.hidden_dim, name="key", **make)
-        self.value = dense(config, config.hidden_dim, name="value", **make)
-        self.projection = dense(config, config.hidden_dim, name="output", **make)
+        key_bias = config.use_bias and config.position.key_bias
+        self.query = dense(config, config.block_dim, name="query", **make)
+        self.key = dense(config, config.block_dim, name="key", use_bias=key_bias, **make)
+        self.value = dense(config, config.block_dim, name="value", **make)
+        self.projection = dense(config, config.block_dim, name="output", **make)
+        self.sparse = config.attention.layer(config, index, name="sparse", **make)
         self.dropout = keras.layers.Dropout(config.attention_dropout, **make)
         self._has_fused = _backend_has_fused_attention()
 
-    def build(self, x_shape, attention_mask_shape=None):
-        for layer in (self.query, self.key, self.value, self.projection):
-            layer.build(x_shape)
+    def build(self, x_shape, context_shape=None, query_input_shape=None, value_input_shape=None):
+        self.query.build(query_input_shape or x_shape)
+        self.key.build(x_shape)
+        self.value.build(value_input_shape or x_shape)
+        self.projection.build((*x_shape[:-1], self.config.block_dim))
+        if self.sparse is not None:
+            self.sparse.build(x_shape)
         self.built = True
 
-    def call(self, x, attention_mask, training=False):
-        query, key, value = (
-            self._split_heads(project(x)) for project in (self.query, self.key, self.value)
-        )  # each (B, T, N, H)
+    def call(self, x, context, query_input=None, value_input=None, training=False):
+        """Attend.
+
+        Args:
+            x: states (B, T, D) from which queries, keys and values are projected.
+            context: what all blocks share: `"attention_mask"` bool (B, 1, 1 or T, T); for sparse
+                attention `"padding_mask"` and `"global_mask"` (B, T); `"positions"`, the output of
+                `Position.shared_layer`.
+            query_input: states for the queries, in place of `x`.
+            value_input: states for the values, in place of `x`.
+            training: whether dropout is active.
+        """
+        query = self._split_heads(self.query(x if query_input is None else query_input))
+        key = self._split_heads(self.key(x))
+        value = self._split_heads(self.value(x if value_input is None else value_input))
         for name, heads in (("queries", query), ("keys", key), ("values", value)):
-            tracing.write(name, heads)
-        drops_weights = training and self.config.attention_dropout > 0
-        is_traced = tracing.is_traced("attention_scores", "attention_weights")
-        if self._has_fused and not drops_weights and not is_traced:
-            y = ops.dot_product_attention(query, key, value, mask=attention_mask)
-        else:
-            y = self._attend(query, key, value, attention_mask, training)
-        return self.projection(ops.reshape(y, (-1, ops.shape(x)[1], self.config.hidden_dim)))
+            tracing.write(name, heads)  # each (B, T, N, H)
+        query, key = self._rotate(query, key)
+        y = self._attend(x, query, key, value, context, training)  # (B, T, N, H)
+        return self.projection(ops.reshape(y, (-1, ops.shape(x)[1], self.config.block_dim)))
 
     def _split_heads(self, x):
         return ops.reshape(x, (-1, ops.shape(x)[1], self.num_heads, self.head_size))
 
-    def _attend(self, query, key, value, attention_mask, training):
-        query = ops.transpose(query, (0, 2, 1, 3)) * self.head_size**-0.5  # (B, N, T, H)
-        scores = ops.matmul(query, ops.transpose(key, (0, 2, 3, 1)))  # (B, N, T, T)
+    def _rotate(self, query, key):
+        """Positions that turn queries and keys, each (B, T, N, H)."""
+        return query, key
+
+    def _position_scores(self, query, key, context, training):
+        """Positions that add to the scores: `None`, or what broadcasts to (B, N, T, T).
+
+        `query` (B, N, T, H) is scaled already; `key` is (B, N, T, H).
+        """
+        return None
+
+    def _attend(self, x, query, key, value, context, training):
+        is_traced = tracing.is_traced("attention_scores", "attention_weights")
+        if self.sparse is not None:
+            if is_traced:
+                raise ValueError(
+                    "Sparse attention has no scores and weights of shape (batch, heads, length, "
+                    f"length) to trace. Received: attention={self.config.attention}"
+                )
+            return self.sparse(x, query, key, value, context, training=training)
+        drops_weights = training and self.config.attention_dropout > 0
+        if self._has_fused and not drops_weights and not is_traced and not self._adds_to_scores:
+            return ops.dot_product_attention(
+                query, key, value, mask=context["attention_mask"], scale=self.scale
+            )
+        return self._attend_plainly(query, key, value, context, training)
+
+    @property
+    def _adds_to_scores(self) -> bool:
+        return type(self)._position_scores is not SelfAttention._position_scores
+
+    def _attend_plainly(self, query, key, value, context, training):
+        query = ops.transpose(query, (0, 2, 1, 3)) * self.scale  # (B, N, T, H)
+        key = ops.transpose(key, (0, 2, 1, 3))
+        scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))  # (B, N, T, T)
+        position_scores = self._position_scores(query, key, context, training)
+        if position_scores is not None:
+            scores = scores + position_scores
         tracing.write("attention_scores", scores)
-        # Added, as in google-research/bert (modeling.py, `adder`): selecting with `where` takes 3 %
-        # more of a forward pass on TensorFlow.
-        scores = scores + ops.cast(ops.logical_not(attention_mask), scores.dtype) * MASKED_SCORE
-        weights = ops.cast(ops.softmax(ops.cast(scores, "float32"), axis=-1), scores.dtype)
+        weights = masked_softmax(scores, context["attention_mask"])
         tracing.write("attention_weights", weights)
         weights = self.dropout(weights, training=training)
         y = ops.matmul(weights, ops.transpose(value, (0, 2, 1, 3)))  # (B, N, T, H)
         return ops.transpose(y, (0, 2, 1, 3))  # (B, T, N, H)
 
-    def compute_output_shape(self, x_shape, attention_mask_shape=None):
+    def compute_output_shape(self, x_shape, *_, **__):
         return x_shape
+
+
+def masked_softmax(scores, mask):
+    """Attention weights over the keys that `mask` (bool, broadcast to `scores`) lets be seen."""
+    # Added, as in google-research/bert (modeling.py, `adder`): selecting with `where` takes 3 %
+    # more of a forward pass on TensorFlow.
+    scores = scores + ops.cast(ops.logical_not(mask), scores.dtype) * MASKED_SCORE
+    return ops.cast(ops.softmax(ops.cast(scores, "float32"), axis=-1), scores.dtype)
 
 
 def _backend_has_fused_attention() -> bool:

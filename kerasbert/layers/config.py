@@ -6,11 +6,40 @@ import dataclasses
 from typing import Any
 
 from kerasbert.layers.activations import ACTIVATIONS
-from kerasbert.layers.embeddings import Absolute
+from kerasbert.layers.blocks import Blocks
+from kerasbert.layers.bottleneck import Bottleneck
+from kerasbert.layers.convolution import Convolution
+from kerasbert.layers.disentangled import Disentangled
+from kerasbert.layers.patterns import Full, Pattern
+from kerasbert.layers.positions import Absolute, Position
+from kerasbert.layers.relative_bias import RelativeBias
+from kerasbert.layers.rotary import Rotary
 from kerasbert.layers.stack import Sharing
+from kerasbert.layers.windows import Window
 
 # What only some architectures have is a dataclass of its own, stored under its class name.
-_TAGGED = {cls.__name__: cls for cls in (Absolute, Sharing)}
+_TAGGED = {
+    cls.__name__: cls
+    for cls in (
+        Absolute,
+        Blocks,
+        Bottleneck,
+        Convolution,
+        Disentangled,
+        Full,
+        RelativeBias,
+        Rotary,
+        Sharing,
+        Window,
+    )
+}
+_TAGGED_FIELDS = {
+    "position": (Position, False),
+    "attention": (Pattern, False),
+    "sharing": (Sharing, True),
+    "bottleneck": (Bottleneck, True),
+    "convolution": (Convolution, True),
+}
 
 _POSITIVE = (
     "vocabulary_size",
@@ -21,7 +50,20 @@ _POSITIVE = (
     "max_sequence_length",
 )
 _RATES = ("hidden_dropout", "attention_dropout")
-_SWITCHES = ("gated_feed_forward", "use_bias", "causal")
+_SWITCHES = (
+    "trigram",
+    "gated_feed_forward",
+    "first_attention_norm",
+    "norm_bias",
+    "use_bias",
+    "causal",
+)
+_CHOICES = {
+    "activation": tuple(sorted(ACTIVATIONS)),
+    "pooler": (None, *sorted(ACTIVATIONS)),
+    "norm_placement": ("post", "pre"),
+    "norm": ("layer", "affine"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +78,11 @@ class EncoderConfig:
         intermediate_dim: width of the feed-forward layer.
         embedding_dim: width of the embeddings, projected to `hidden_dim` (ALBERT); `None` for
             embeddings of width `hidden_dim` without a projection.
+        trigram: project the token embeddings of three neighbouring tokens to `hidden_dim`, before
+            positions and segments of that width are added (MobileBERT); needs `embedding_dim`.
         max_sequence_length: the longest input, in tokens.
         num_segments: rows of the segment embedding table; 0 for a model without segments.
+        num_task_types: rows of the task type embedding table (ERNIE); 0 for none.
         pad_token_id: the id that fills up short texts.
         activation: of the feed-forward layer: `"gelu"` (exact, with erf), `"gelu_tanh"` (the
             approximation), `"relu"`, `"silu"`, `"tanh"`, `"sigmoid"`, `"linear"`.
@@ -45,7 +90,11 @@ class EncoderConfig:
             variants, Shazeer 2020, arXiv:2002.05202).
         norm_placement: `"post"` (after each residual sum, as BERT) or `"pre"` (before each
             sub-layer, and once after the last block).
+        first_attention_norm: whether the first block normalises before its attention, where
+            `norm_placement` is `"pre"` (ModernBERT does not: its embeddings are normalised).
+        norm: `"layer"` normalisation, or `"affine"`, which scales and shifts only (MobileBERT).
         norm_epsilon: added to the variance in layer normalisation.
+        norm_bias: whether layer normalisation shifts.
         use_bias: whether projections and feed-forward layers have biases.
         pooler: activation of the dense layer over the first token that gives `pooled_output`, or
             `None` for a model without a pooler.
@@ -53,8 +102,12 @@ class EncoderConfig:
         attention_dropout: dropout rate of the attention weights.
         initializer_range: standard deviation of the truncated normal that initialises weights.
         causal: whether a token sees only itself and those before it.
-        position: how positions enter: `Absolute(offset, counting)`.
+        position: how positions enter: `Absolute(offset, counting)`, `RelativeBias(buckets)`,
+            `Rotary(theta, local_theta)` or `Disentangled(...)`.
+        attention: which keys a query sees: `Full()`, `Window(width, ...)` or `Blocks(...)`.
         sharing: `None`, or `Sharing(groups, layers_per_group)` for shared layers (ALBERT).
+        bottleneck: `None`, or `Bottleneck(dim, feed_forwards)` for narrow blocks (MobileBERT).
+        convolution: `None`, or `Convolution(kernel_size)` beside the first block (DeBERTa v2).
 
     Raises:
         ValueError: if a field, or a combination of fields, makes no sense; it names the field and
@@ -76,26 +129,34 @@ class EncoderConfig:
     hidden_dim: int = 768
     intermediate_dim: int = 3072
     embedding_dim: int | None = None
+    trigram: bool = False
     max_sequence_length: int = 512
     num_segments: int = 2
+    num_task_types: int = 0
     pad_token_id: int = 0
     activation: str = "gelu"
     gated_feed_forward: bool = False
     norm_placement: str = "post"
+    first_attention_norm: bool = True
+    norm: str = "layer"
     norm_epsilon: float = 1e-12
+    norm_bias: bool = True
     use_bias: bool = True
     pooler: str | None = "tanh"
     hidden_dropout: float = 0.1
     attention_dropout: float = 0.1
     initializer_range: float = 0.02
     causal: bool = False
-    position: Absolute = Absolute()
+    position: Position = Absolute()
+    attention: Pattern = Full()
     sharing: Sharing | None = None
+    bottleneck: Bottleneck | None = None
+    convolution: Convolution | None = None
 
     def __post_init__(self):
         for name in _POSITIVE:
             self._require_int(name, at_least=1)
-        for name in ("num_segments", "pad_token_id"):
+        for name in ("num_segments", "num_task_types", "pad_token_id"):
             self._require_int(name, at_least=0)
         if self.embedding_dim is not None:
             self._require_int("embedding_dim", at_least=1)
@@ -107,30 +168,21 @@ class EncoderConfig:
         for name in ("norm_epsilon", "initializer_range"):
             value = getattr(self, name)
             self._require(name, _is_number(value) and value > 0, "must be a positive number")
-        self._require(
-            "activation", self.activation in ACTIVATIONS, f"must be one of {sorted(ACTIVATIONS)}"
-        )
-        self._require(
-            "pooler",
-            self.pooler is None or self.pooler in ACTIVATIONS,
-            f"must be None or one of {sorted(ACTIVATIONS)}",
-        )
-        self._require(
-            "norm_placement", self.norm_placement in ("post", "pre"), "must be 'post' or 'pre'"
-        )
-        self._require("position", isinstance(self.position, Absolute), "must be an `Absolute`")
-        self._require(
-            "sharing",
-            self.sharing is None or isinstance(self.sharing, Sharing),
-            "must be None or a `Sharing`",
-        )
+        for name, choices in _CHOICES.items():
+            holds = getattr(self, name) in choices
+            self._require(name, holds, f"must be one of {list(choices)}")
+        for name, (kind, is_optional) in _TAGGED_FIELDS.items():
+            value = getattr(self, name)
+            holds = isinstance(value, kind) or (is_optional and value is None)
+            self._require(name, holds, f"must be a `{kind.__name__}`")
         self._check_across_fields()
 
     def _check_across_fields(self):
-        if self.hidden_dim % self.num_heads:
+        if self.block_dim % self.num_heads:
+            width = "bottleneck.dim" if self.bottleneck else "hidden_dim"
             raise ValueError(
-                "`hidden_dim` must be divisible by `num_heads`. "
-                f"Received: hidden_dim={self.hidden_dim}, num_heads={self.num_heads}"
+                f"`{width}` must be divisible by `num_heads`. "
+                f"Received: {width}={self.block_dim}, num_heads={self.num_heads}"
             )
         if self.pad_token_id >= self.vocabulary_size:
             raise ValueError(
@@ -142,6 +194,26 @@ class EncoderConfig:
                 "`sharing.groups` must not exceed `num_layers`. Received: "
                 f"sharing={self.sharing}, num_layers={self.num_layers}"
             )
+        self._require(
+            "trigram", not self.trigram or self.embedding_dim is not None, "needs `embedding_dim`"
+        )
+        is_post = self.norm_placement == "post"
+        self._require("bottleneck", self.bottleneck is None or is_post, "needs post-norm blocks")
+        self._require(
+            "first_attention_norm",
+            self.first_attention_norm or not is_post,
+            "must be True in post-norm blocks",
+        )
+        self._require(
+            "causal", not self.causal or isinstance(self.attention, Full), "needs full attention"
+        )
+        self.position.check(self)
+        self.attention.check(self)
+
+    @property
+    def block_dim(self) -> int:
+        """Width inside a block: `hidden_dim`, unless a bottleneck narrows it."""
+        return self.bottleneck.dim if self.bottleneck else self.hidden_dim
 
     def _require_int(self, name: str, at_least: int):
         value = getattr(self, name)
@@ -188,11 +260,14 @@ def _reject_unknown_fields(fields):
 
 def _untag(value):
     if dataclasses.is_dataclass(value):
-        return {"kind": type(value).__name__, **dataclasses.asdict(value)}
-    return value
+        parts = {f.name: _untag(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"kind": type(value).__name__, **parts}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _tag(name, value):
+    if isinstance(value, list):
+        return tuple(value)
     if not isinstance(value, dict):
         return value
     value = dict(value)
@@ -205,4 +280,4 @@ def _tag(name, value):
     unknown = sorted(set(value) - {field.name for field in dataclasses.fields(_TAGGED[kind])})
     if unknown:
         raise ValueError(f"`{kind}` has no such field. Received: {name} with {unknown}")
-    return _TAGGED[kind](**value)
+    return _TAGGED[kind](**{part: _tag(f"{name}.{part}", inner) for part, inner in value.items()})

@@ -33,7 +33,7 @@ class FeedForward(keras.layers.Layer):
             if config.gated_feed_forward
             else None
         )
-        self.projection = dense(config, config.hidden_dim, name="output", **make)
+        self.projection = dense(config, config.block_dim, name="output", **make)
 
     def build(self, x_shape):
         self.intermediate.build(x_shape)

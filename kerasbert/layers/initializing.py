@@ -8,6 +8,7 @@ from contextvars import ContextVar
 import keras
 
 from kerasbert.layers.activations import activation as activation_by_name
+from kerasbert.layers.norms import Affine
 
 _will_be_loaded: ContextVar[bool] = ContextVar("kerasbert_will_be_loaded", default=False)
 
@@ -41,9 +42,13 @@ def dense(config, units: int, *, name: str, dtype, activation="linear", use_bias
     )
 
 
-def norm(config, *, name: str, dtype):
-    """Layer normalisation over the last axis with the configuration's epsilon."""
-    return keras.layers.LayerNormalization(epsilon=config.norm_epsilon, dtype=dtype, name=name)
+def norm(config, *, name: str, dtype, kind: str | None = None):
+    """A norm over the last axis: of the configuration's kind, or of another."""
+    if (kind or config.norm) == "affine":
+        return Affine(dtype=dtype, name=name)
+    return keras.layers.LayerNormalization(
+        epsilon=config.norm_epsilon, center=config.norm_bias, dtype=dtype, name=name
+    )
 
 
 def embedding(config, rows: int, width: int, *, name: str, dtype):

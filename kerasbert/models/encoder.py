@@ -22,6 +22,29 @@ from kerasbert.models.loading import load_encoder
 from kerasbert.models.named_inputs import NamedInputs, token_inputs
 from kerasbert.models.saving import export_encoder, write_encoder
 
+
+def _shared_context(config, inputs, dtype) -> dict:
+    """What all blocks share besides the states: masks and, for some kinds of them, positions."""
+    padding_mask = inputs["padding_mask"]
+    mask = AttentionMask(config.causal, dtype=dtype, name="attention_mask")
+    context = {"attention_mask": mask(padding_mask), "padding_mask": padding_mask}
+    if "global_mask" in inputs:
+        context["global_mask"] = inputs["global_mask"]
+    positions = config.position.shared_layer(config, dtype=dtype)
+    if positions is not None:
+        context["positions"] = positions(padding_mask)
+    return context
+
+
+def _blocks(config, dtype) -> list[EncoderBlock]:
+    """The block of each step of the stack; shared blocks stand there several times."""
+    blocks = [
+        EncoderBlock(config, index, dtype=dtype, name=f"layer_{index}")
+        for index in range(num_blocks(config))
+    ]
+    return [blocks[index] for index in block_order(config)]
+
+
 _COMBINE = {
     "concat": lambda states: ops.concatenate(states, axis=-1),
     "sum": lambda states: ops.sum(ops.stack(states), axis=0),
@@ -75,16 +98,11 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
             )
         get_family(family)  # refuses an unknown name
         inputs = token_inputs(config)
+        context = _shared_context(config, inputs, dtype)
         embed = Embeddings(config, dtype=dtype, name="embeddings")
-        mask = AttentionMask(config.causal, dtype=dtype, name="attention_mask")
-        blocks = [
-            EncoderBlock(config, dtype=dtype, name=f"layer_{i}") for i in range(num_blocks(config))
-        ]
-
-        attention_mask = mask(inputs["padding_mask"])
-        x = embed(**inputs)
-        for i in block_order(config):
-            x = blocks[i](x, attention_mask)
+        x = embed(**{name: inputs[name] for name in inputs if name != "global_mask"})
+        for block in _blocks(config, dtype):
+            x = block(x, context)
         if config.norm_placement == "pre":
             x = norm(config, name="final_norm", dtype=dtype)(x)
         outputs = {"sequence_output": x}

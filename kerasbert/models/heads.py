@@ -5,7 +5,8 @@ from __future__ import annotations
 import keras
 from keras import ops
 
-from kerasbert.layers.initializing import dense
+from kerasbert.families import Head
+from kerasbert.layers.initializing import dense, initializer, norm
 
 POOLINGS = ("cls", "mean", "max")
 
@@ -31,49 +32,102 @@ def pool(sequence, padding_mask, pooling: str):
 
 
 class ClassificationHead(keras.layers.Layer):
-    """Pooled states to logits, (B, D) -> (B, num_classes) in float32.
+    """States to logits, (..., D) -> (..., num_classes) in float32.
 
     Args:
         config: the encoder's `EncoderConfig`.
         num_classes: outputs.
-        activation: of a dense layer of width hidden_dim before the output; `None` for no such
-            layer.
-        dropout: rate of the dropout before the output.
+        facts: what stands before the output; a resolved `kerasbert.families.Head`.
     """
 
-    def __init__(self, config, num_classes, activation=None, dropout=0.1, **kwargs):
+    def __init__(self, config, num_classes, facts: Head, **kwargs):
         super().__init__(**kwargs)
-        self.config = config
         self.num_classes = num_classes
         make = {"dtype": self.dtype_policy}
-        self.dense = (
-            dense(
+        self.dense = self.norm = None
+        if facts.dense:
+            self.dense = dense(
                 config,
                 config.hidden_dim,
                 name="dense",
-                activation=activation,
-                use_bias=True,
+                activation=facts.dense,
+                use_bias=facts.dense_bias,
                 **make,
             )
-            if activation
-            else None
-        )
-        self.dropout = keras.layers.Dropout(dropout, **make)
+        if facts.norm:
+            self.norm = norm(config, name="norm", **make)
+        self.input_dropout = keras.layers.Dropout(facts.input_dropout, **make)
+        self.dropout = keras.layers.Dropout(facts.dropout, **make)
         self.dense_output = dense(config, num_classes, name="output", use_bias=True, **make)
 
     def build(self, x_shape):
-        if self.dense is not None:
-            self.dense.build(x_shape)
-        self.dense_output.build(x_shape)
+        for layer in (self.dense, self.norm, self.dense_output):
+            if layer is not None:
+                layer.build(x_shape)
         self.built = True
 
     def call(self, x, training=False):
         if self.dense is not None:
-            x = self.dense(x)
+            x = self.dense(self.input_dropout(x, training=training))
+        if self.norm is not None:
+            x = self.norm(x)
         return ops.cast(self.dense_output(self.dropout(x, training=training)), "float32")
 
     def compute_output_spec(self, x, training=False):
-        return keras.KerasTensor((x.shape[0], self.num_classes), dtype="float32")
+        return keras.KerasTensor((*x.shape[:-1], self.num_classes), dtype="float32")
+
+
+class MaskedLMHead(keras.layers.Layer):
+    """States to logits over the vocabulary, (B, T, D) -> (B, T, vocabulary_size) in float32. The
+    token embedding is the output embedding too (Press and Wolf, 2016, arXiv:1608.05859).
+
+    Args:
+        config: the encoder's `EncoderConfig`.
+        token_embedding: the encoder's.
+        facts: a resolved `kerasbert.families.Head`.
+    """
+
+    def __init__(self, config, token_embedding, facts: Head, **kwargs):
+        super().__init__(**kwargs)
+        self.config = config
+        self.token_embedding = token_embedding
+        self.token_width = config.embedding_dim or config.hidden_dim
+        self.width = config.hidden_dim if facts.widens_tokens else self.token_width
+        make = {"dtype": self.dtype_policy}
+        self.dense = dense(
+            config,
+            self.width,
+            name="dense",
+            activation=facts.dense,
+            use_bias=facts.dense_bias,
+            **make,
+        )
+        self.norm = norm(config, name="norm", kind="layer", **make)
+        self.decoder = None
+
+    def build(self, x_shape):
+        self.dense.build(x_shape)
+        self.norm.build((*x_shape[:-1], self.width))
+        vocabulary_size = self.config.vocabulary_size
+        self.bias = self.add_weight(shape=(vocabulary_size,), initializer="zeros", name="bias")
+        if self.width > self.token_width:
+            self.decoder = self.add_weight(
+                shape=(self.width - self.token_width, vocabulary_size),
+                initializer=initializer(self.config),
+                name="decoder",
+            )
+        self.built = True
+
+    def call(self, x):
+        x = self.norm(self.dense(x))  # (B, T, width)
+        table = ops.transpose(self.token_embedding.embeddings)
+        logits = ops.matmul(x[..., : self.token_width], table)
+        if self.decoder is not None:
+            logits = logits + ops.matmul(x[..., self.token_width :], self.decoder)
+        return ops.cast(logits + self.bias, "float32")
+
+    def compute_output_spec(self, x):
+        return keras.KerasTensor((*x.shape[:-1], self.config.vocabulary_size), dtype="float32")
 
 
 def quantized_policies(head) -> dict | None:

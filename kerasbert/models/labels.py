@@ -191,3 +191,11 @@ def _as_sequence(y):
     if isinstance(y, (list, tuple)):
         return list(y)
     return np.asarray(y)
+
+
+def their_labels(names) -> dict:
+    """Fields of Hugging Face's `config.json` that name the classes."""
+    return {
+        "id2label": dict(enumerate(names)),
+        "label2id": {name: index for index, name in enumerate(names)},
+    }

@@ -1,4 +1,4 @@
-"""Models from presets: kerasbert's own folders, Hugging Face's, and built-in architectures."""
+"""Models from presets: our own folders, those of other libraries, built-in architectures."""
 
 from __future__ import annotations
 
@@ -10,12 +10,23 @@ from typing import Any
 import keras
 
 from kerasbert.checkpoints import presets
-from kerasbert.checkpoints.errors import CheckpointError
-from kerasbert.checkpoints.hugging_face import HuggingFaceFolder, read_pooler
+from kerasbert.checkpoints.google import GoogleFolder
+from kerasbert.checkpoints.hugging_face import HuggingFaceFolder
+from kerasbert.checkpoints.keras_hub import KerasHubFolder
 from kerasbert.checkpoints.sources import Source
+from kerasbert.families import Family
 from kerasbert.families.names import expand
+from kerasbert.layers import EncoderConfig
 from kerasbert.layers.initializing import weights_to_be_loaded
 from kerasbert.text import Tokenizer
+
+# By `Source.layout`. Each has `open(source)`, then `family`, `config`, `weights()`, `encoder_rows`,
+# `head_rows(task)`, `copies` and `head(task)`.
+_FOREIGN = {
+    "transformers": HuggingFaceFolder,
+    "keras_hub": KerasHubFolder,
+    "google": GoogleFolder,
+}
 
 
 def variables_by_path(model: keras.Model) -> dict[str, keras.Variable]:
@@ -46,14 +57,18 @@ def load_encoder(cls, source: Source, load_weights: bool, changes: Mapping[str, 
                 source.folder, presets.WEIGHTS_FILE, encoder, optimizer_of(encoder)
             )
         return encoder
-    folder = _open_hugging_face(source)
+    folder = _open_foreign(source)
     if not load_weights:
         return cls(folder.config, family=folder.family.name, **changes)
     with folder.weights() as weights:
-        config = read_pooler(weights, folder.config)
+        config = _read_pooler(folder, weights)
         with weights_to_be_loaded():
             encoder = cls(config, family=folder.family.name, **changes)
-        weights.load_into(variables_by_path(encoder), expand(folder.family.weights, config))
+        weights.load_into(
+            variables_by_path(encoder),
+            expand(folder.encoder_rows, config),
+            copies=expand(folder.copies, config),
+        )
     return encoder
 
 
@@ -65,14 +80,11 @@ def load_task(cls, source: Source, load_weights: bool, changes: dict[str, Any]):
     encoder_changes = {"dtype": changes.pop("dtype")} if "dtype" in changes else {}
     if source.layout == "kerasbert":
         return _load_own_task(cls, source, load_weights, changes, encoder_changes)
-    if source.layout == "built-in" or not load_weights:
-        backbone = load_encoder(cls.backbone_cls, source, False, encoder_changes)
-        saved = {}
-        if source.layout == "transformers":
-            saved = cls.arguments_in(_open_hugging_face(source))
-        arguments = cls.merge_arguments(saved, changes)
-        return cls(backbone, **_with_preprocessor(cls, source, backbone, arguments))
-    return _load_hugging_face_task(cls, source, changes, encoder_changes)
+    if source.layout == "built-in":
+        config = _for_task(cls, source.preset.config, source.family)
+        backbone = cls.backbone_cls(config, family=source.family.name, **encoder_changes)
+        return cls(backbone, **cls.merge_arguments({}, changes))
+    return _load_foreign_task(cls, source, load_weights, changes, encoder_changes)
 
 
 def _load_own_task(cls, source, load_weights, changes, encoder_changes):
@@ -91,31 +103,46 @@ def _load_own_task(cls, source, load_weights, changes, encoder_changes):
     return task
 
 
-def _load_hugging_face_task(cls, source, changes, encoder_changes):
-    folder = _open_hugging_face(source)
+def _load_foreign_task(cls, source, load_weights, changes, encoder_changes):
+    folder = _open_foreign(source)
     saved = cls.arguments_in(folder)
     keeps_head = bool(saved) and cls.keeps_head(saved, changes)
     arguments = cls.merge_arguments(saved, changes)
-    with folder.weights() as weights:
-        config = read_pooler(weights, folder.config)
-        with weights_to_be_loaded():
+    with contextlib.ExitStack() as stack:
+        weights = stack.enter_context(folder.weights()) if load_weights else None
+        config = _read_pooler(folder, weights) if load_weights else folder.config
+        config = _for_task(cls, config, folder.family)
+        with _initializing(load_weights):
             backbone = cls.backbone_cls(config, family=folder.family.name, **encoder_changes)
-        with _initializing(keeps_head):
+        with _initializing(load_weights and keeps_head):
             task = cls(backbone, **_with_preprocessor(cls, source, backbone, arguments))
-        rows = expand((*folder.family.weights, *folder.family.head_weights), config)
-        weights.load_into(variables_by_path(task if keeps_head else backbone), rows)
+        if load_weights:
+            head_rows = folder.head_rows(cls.task) if keeps_head else ()
+            weights.load_into(
+                variables_by_path(task if keeps_head else backbone),
+                expand((*folder.encoder_rows, *head_rows), config),
+                copies=expand(folder.copies, config),
+                left_out="pooler/",
+            )
     if saved and not keeps_head:
         _warn_of_new_head(source, changes)
     return task
 
 
-def _open_hugging_face(source: Source) -> HuggingFaceFolder:
-    if source.layout == "keras_hub":
-        raise CheckpointError(
-            f"{source.folder} is a KerasHub preset, which cannot be loaded here. Give a folder in "
-            "Hugging Face's or kerasbert's layout."
-        )
-    return HuggingFaceFolder.open(source)
+def _open_foreign(source: Source):
+    """The folder of another library: a `HuggingFaceFolder`, or what has the same methods."""
+    return _FOREIGN[source.layout].open(source)
+
+
+def _read_pooler(folder, weights) -> EncoderConfig:
+    """The folder's configuration, without a pooler if its files have no weights for it."""
+    has_pooler = weights.has(expand(folder.encoder_rows, folder.config), "pooler/")
+    return folder.config if has_pooler else folder.config.replace(pooler=None)
+
+
+def _for_task(cls, config: EncoderConfig, family: Family) -> EncoderConfig:
+    """The configuration without a pooler that the family's head does not have."""
+    return config if family.head(cls.task).has_pooler else config.replace(pooler=None)
 
 
 def _with_preprocessor(cls, source, backbone, arguments):

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import keras
+import numpy as np
+from keras import ops
+
+OPTIONAL_INPUTS = ("task_type_ids", "global_mask")
 
 
 class NamedInputs:
@@ -10,7 +14,8 @@ class NamedInputs:
 
     One batch thus serves models with different inputs (a BERT teacher and a DistilBERT student).
     Keras itself would flatten the dict alphabetically and match by position. Both `__call__` and
-    `call` select, because JAX's stateless call enters at `call`.
+    `call` select, because JAX's stateless call enters at `call`. Inputs that are rarely wanted may
+    be left out.
     """
 
     input_names: tuple[str, ...]
@@ -27,13 +32,19 @@ class NamedInputs:
                 f"`{type(self).__name__}` takes a dict with the keys {list(self.input_names)}, "
                 f"each (batch, length). Received: inputs of type {type(inputs).__name__}"
             )
-        missing = [name for name in self.input_names if name not in inputs]
+        absent = [name for name in self.input_names if name not in inputs]
+        missing = [name for name in absent if name not in OPTIONAL_INPUTS]
         if missing:
             raise ValueError(
                 f"`{type(self).__name__}` takes a dict with the keys {list(self.input_names)}, "
                 f"each (batch, length). Missing: {missing}. Received: {sorted(inputs)}"
             )
-        return {name: inputs[name] for name in self.input_names}
+        defaults = {name: self._default_input(name, inputs["padding_mask"]) for name in absent}
+        return {name: inputs.get(name, defaults.get(name)) for name in self.input_names}
+
+    def _default_input(self, name, padding_mask):
+        """What an optional input is where it is not given, in the shape of the mask."""
+        return zeros_like(padding_mask)
 
 
 def token_inputs(config) -> dict[str, keras.KerasTensor]:
@@ -41,4 +52,23 @@ def token_inputs(config) -> dict[str, keras.KerasTensor]:
     names = ["token_ids", "padding_mask"]
     if config.num_segments:
         names.insert(1, "segment_ids")
+    if config.num_task_types:
+        names.append("task_type_ids")
+    if config.attention.has_global_tokens:
+        names.append("global_mask")
     return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+
+
+def zeros_like(mask):
+    """int32 zeros, of the same kind: a call must not mix tensors with arrays."""
+    if ops.is_tensor(mask) or isinstance(mask, keras.KerasTensor):
+        return ops.zeros_like(mask, dtype="int32")
+    return np.zeros_like(mask, dtype="int32")
+
+
+def first_token(mask):
+    """int32, 1 for the first token of each row and 0 for the others, of the same kind."""
+    zeros = zeros_like(mask)
+    if isinstance(zeros, np.ndarray):
+        return np.concatenate((np.ones_like(zeros[..., :1]), zeros[..., 1:]), axis=-1)
+    return ops.concatenate((ops.ones_like(zeros[..., :1]), zeros[..., 1:]), axis=-1)

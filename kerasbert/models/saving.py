@@ -6,7 +6,7 @@ import os
 
 from kerasbert.checkpoints import hugging_face, presets
 from kerasbert.data.files import atomic_folder
-from kerasbert.families import family_for
+from kerasbert.families import Family, family_for
 from kerasbert.families.names import expand
 from kerasbert.models.loading import not_the_head, optimizer_of, variables_by_path
 
@@ -39,10 +39,7 @@ def _write_encoder_files(encoder, target):
 def export_encoder(encoder, folder: str | os.PathLike, family: str | None) -> None:
     """Write an encoder in Hugging Face's layout."""
     facts = family_for(encoder.config, family or encoder.family)
-    values = {
-        "architectures": [facts.architectures["encoder"]],
-        **facts.write_config(encoder.config),
-    }
+    values = {"architectures": [facts.architecture], **facts.write_config(encoder.config)}
     with atomic_folder(folder) as target:
         hugging_face.write_folder(
             target,
@@ -54,29 +51,27 @@ def export_encoder(encoder, folder: str | os.PathLike, family: str | None) -> No
         )
 
 
-def export_classifier(task, folder: str | os.PathLike, family: str | None, values: dict) -> None:
-    """Write a sequence classifier in Hugging Face's layout, with its tokenizer.
+def export_task(task, folder: str | os.PathLike, facts: Family, values: dict) -> None:
+    """Write a task in Hugging Face's layout, with its tokenizer.
 
     Args:
-        task: the classifier.
+        task: the model.
         folder: where to write.
-        family: name of the family, or `None` for the encoder's.
+        facts: the family whose layout is written; it has a head for the task.
         values: the task's own fields of `config.json`.
     """
-    config = task.backbone.config
-    facts = family_for(config, family or task.backbone.family)
-    values = {
-        "architectures": [facts.architectures["classifier"]],
-        **facts.write_config(config),
-        **values,
-    }
+    config, head = task.backbone.config, facts.heads[task.task]
+    variables = variables_by_path(task)
+    if not head.has_pooler:
+        variables = {p: v for p, v in variables.items() if not p.startswith("pooler/")}
+    values = {"architectures": [head.architecture], **facts.write_config(config), **values}
     with atomic_folder(folder) as target:
         hugging_face.write_folder(
             target,
             facts,
             values,
-            variables_by_path(task),
-            expand((*facts.weights, *facts.head_weights), config),
+            variables,
+            expand((*facts.weights, *head.weights), config),
             prefix=True,
         )
         if task.preprocessor is not None:

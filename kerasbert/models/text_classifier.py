@@ -6,18 +6,14 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerasbert import tuning
-from kerasbert.families import family_for, get_family
-from kerasbert.models.encoder import Encoder
-from kerasbert.models.heads import POOLINGS, ClassificationHead, pool, quantized_policies
-from kerasbert.models.labels import Labels
-from kerasbert.models.saving import export_classifier
-from kerasbert.models.task import EncoderTask
-from kerasbert.text import TextClassifierPreprocessor, TextPreprocessor
+from kerasbert.models.heads import POOLINGS, pool
+from kerasbert.models.labels import Labels, their_labels
+from kerasbert.models.task import LinearHeadTask, freeze_pooler, pooled_input, without_dense
+from kerasbert.text import TextClassifierPreprocessor
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")
-class TextClassifier(EncoderTask):
+class TextClassifier(LinearHeadTask):
     """An encoder with a classification head.
 
     It trains with `compile` and `fit` on raw text (a list of strings, or a dict of `"text"` and
@@ -33,6 +29,8 @@ class TextClassifier(EncoderTask):
         pooling: `None` for the head of the encoder's family; `"cls"`, `"mean"` or `"max"` for a
             linear layer over the pooled states of the real tokens.
         dropout: rate before the output layer; `None` for the family's.
+        head_options: what a checkpoint's configuration changes of the family's head; set by
+            `from_preset`.
         head_dtype: dtype policy of the head; `None` for the encoder's. Saved where the head was
             quantized.
         name: name of the model.
@@ -64,6 +62,7 @@ class TextClassifier(EncoderTask):
     """
 
     preprocessor_cls = TextClassifierPreprocessor
+    task = "classifier"
 
     def __init__(
         self,
@@ -74,6 +73,7 @@ class TextClassifier(EncoderTask):
         multi_label=False,
         pooling=None,
         dropout=None,
+        head_options=None,
         head_dtype=None,
         name=None,
         compile=True,
@@ -83,36 +83,19 @@ class TextClassifier(EncoderTask):
             raise ValueError(
                 f"`pooling` must be None or one of {POOLINGS}. Received: pooling={pooling!r}"
             )
-        _check_fit(backbone, preprocessor)
-        layout = get_family(backbone.family).classification_head
-        uses_pooler = pooling is None and layout.pool == "pooled" and backbone.config.pooler
-        if backbone.config.pooler and not uses_pooler:
-            backbone.get_layer("pooler").trainable = False  # nothing would give it a gradient
-        default = backbone.config.hidden_dropout if layout.dropout is None else layout.dropout
-        head = ClassificationHead(
-            backbone.config,
-            classes.num_classes,
-            activation=layout.dense if pooling is None and not uses_pooler else None,
-            dropout=default if dropout is None else dropout,
-            dtype=keras.dtype_policies.get(head_dtype or backbone.dtype_policy),
-            name="head",
-        )
-
+        facts = self._set_up(backbone, preprocessor, dropout, head_options)
         inputs = backbone.input
         outputs = backbone(inputs)
-        if uses_pooler:
-            pooled = outputs["pooled_output"]
+        if pooling is None:
+            pooled, facts = pooled_input(facts, backbone, outputs, inputs["padding_mask"])
         else:
-            pooled = pool(outputs["sequence_output"], inputs["padding_mask"], pooling or "cls")
-        logits = head(pooled)
-
-        self.backbone = backbone
-        self.preprocessor = preprocessor
-        self.head = head
+            freeze_pooler(backbone)
+            pooled = pool(outputs["sequence_output"], inputs["padding_mask"], pooling)
+            facts = without_dense(facts)
+        self.head = self._make_head(facts, classes.num_classes, head_dtype)
+        logits = self.head(pooled)
         self.classes = classes
         self.pooling = pooling
-        self.dropout = dropout
-        self.input_names = backbone.input_names
         super().__init__(inputs=inputs, outputs=logits, name=name, compile=compile)
 
     @property
@@ -176,23 +159,19 @@ class TextClassifier(EncoderTask):
         """The weight of each example by its class."""
         return self.classes.example_weights(y, class_weight)
 
-    def _check_preprocessor(self):
-        _check_fit(self.backbone, self.preprocessor)
-
-    def _defaults(self, optimizer, loss, metrics):
+    def _default_loss(self):
         if self.classes.is_regression:
-            default_loss, default_metrics = keras.losses.MeanSquaredError(), ["mse"]
-        elif self.multi_label:
-            default_loss = keras.losses.BinaryCrossentropy(from_logits=True)
-            default_metrics = [keras.metrics.BinaryAccuracy(name="accuracy", threshold=0.0)]
-        else:
-            default_loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-            default_metrics = [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
-        return (
-            tuning.optimizer() if optimizer == "auto" else optimizer,
-            default_loss if loss == "auto" else loss,
-            default_metrics if metrics == "auto" else metrics,
-        )
+            return keras.losses.MeanSquaredError()
+        if self.multi_label:
+            return keras.losses.BinaryCrossentropy(from_logits=True)
+        return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    def _default_metrics(self):
+        if self.classes.is_regression:
+            return ["mse"]
+        if self.multi_label:
+            return [keras.metrics.BinaryAccuracy(name="accuracy", threshold=0.0)]
+        return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
 
     def export_to_transformers(self, folder, family=None):
         """Write the classifier and its tokenizer as transformers reads them.
@@ -211,7 +190,9 @@ class TextClassifier(EncoderTask):
                 "transformers has no sequence classifier with this pooling. Build the classifier "
                 f"with `pooling=None` to export it. Received: pooling={self.pooling!r}"
             )
-        names = self.labels or [f"LABEL_{i}" for i in range(self.num_classes)]
+        super().export_to_transformers(folder, family)
+
+    def _their_values(self):
         kind = (
             "regression"
             if self.classes.is_regression
@@ -219,28 +200,16 @@ class TextClassifier(EncoderTask):
             if self.multi_label
             else "single_label_classification"
         )
-        facts = family_for(self.backbone.config, family or self.backbone.family)
-        values = {
-            "id2label": dict(enumerate(names)),
-            "label2id": {name: index for index, name in enumerate(names)},
-            "problem_type": kind,
-            facts.classification_head.dropout_field: self.head.dropout.rate,
-        }
-        export_classifier(self, folder, facts.name, values)
+        names = self.labels or [f"LABEL_{i}" for i in range(self.num_classes)]
+        return {**their_labels(names), "problem_type": kind}
 
     @classmethod
-    def arguments_in(cls, folder):
-        """Constructor arguments that a Hugging Face folder gives; none if it has no such head."""
-        if not folder.is_classifier:
-            return {}
-        kind = folder.values.get("problem_type")
-        layout = folder.family.classification_head
-        dropout = folder.values.get(layout.dropout_field)
-        labels = folder.labels
+    def arguments_of(cls, saved):
+        count = saved.num_classes or len(saved.labels)
+        is_named = saved.labels is not None and count > 1
         return {
-            **({"num_classes": 1} if len(labels) == 1 else {"labels": labels}),
-            "multi_label": kind == "multi_label_classification",
-            "dropout": layout.dropout if dropout is None else dropout,
+            **({"labels": saved.labels} if is_named else {"num_classes": count}),
+            "multi_label": saved.problem_type == "multi_label_classification",
         }
 
     @classmethod
@@ -274,35 +243,4 @@ class TextClassifier(EncoderTask):
             "labels": self.labels,
             "multi_label": self.multi_label,
             "pooling": self.pooling,
-            "dropout": self.dropout,
-            "head_dtype": quantized_policies(self.head),
         }
-
-
-def _check_fit(backbone, preprocessor):
-    """Refuse a preprocessor that gives ids or lengths that the encoder has no rows for."""
-    if not isinstance(backbone, Encoder):
-        raise TypeError(
-            "`backbone` must be a `kerasbert.Encoder`; a preset's name goes to `from_preset`. "
-            f"Received: backbone={backbone!r}"
-        )
-    if preprocessor is None:
-        return
-    if not isinstance(preprocessor, TextPreprocessor):
-        raise TypeError(
-            "`preprocessor` must be None or a preprocessor such as "
-            "`TextClassifierPreprocessor(tokenizer)`. "
-            f"Received: preprocessor of type {type(preprocessor).__name__}"
-        )
-    config, tokenizer = backbone.config, preprocessor.tokenizer
-    if preprocessor.sequence_length > config.max_sequence_length:
-        raise ValueError(
-            "The preprocessor's `sequence_length` must not exceed the encoder's "
-            f"`max_sequence_length`. Received: {preprocessor.sequence_length} and "
-            f"{config.max_sequence_length}"
-        )
-    if tokenizer.is_loaded and tokenizer.vocabulary_size() > config.vocabulary_size:
-        raise ValueError(
-            "The tokenizer has more tokens than the encoder has embeddings. "
-            f"Received: {tokenizer.vocabulary_size()} and {config.vocabulary_size}"
-        )

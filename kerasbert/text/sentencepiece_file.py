@@ -21,7 +21,14 @@ _UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4
 
 @dataclass(frozen=True)
 class SentencePieces:
-    """A unigram model: pieces with log probabilities, in the order of their ids."""
+    """A unigram model.
+
+    Attributes:
+        scores: Pieces with log probabilities, in the order of their ids.
+        unknown_id: The id of the piece for unknown text.
+        added_tokens: Control and user-defined symbols, as `tokenizer_config.json` has tokens.
+        character_map: What normalizes characters; empty where nothing does.
+    """
 
     scores: list[tuple[str, float]]
     unknown_id: int
@@ -38,7 +45,7 @@ def read_sentencepiece(content: bytes) -> SentencePieces:
     Raises:
         ValueError: The bytes are not a SentencePiece file, or the model in it is not a unigram one.
     """
-    scores, types, model_type, character_map = [], [], _UNIGRAM, b""
+    scores, types, model_type, character_map = [], [], _UNIGRAM, None
     for number, value in _fields(content):
         if number == _PIECES:
             piece = dict(_fields(value))
@@ -48,6 +55,8 @@ def read_sentencepiece(content: bytes) -> SentencePieces:
             model_type = dict(_fields(value)).get(_MODEL_TYPE, _UNIGRAM)
         elif number == _NORMALIZER_SPEC:
             character_map = dict(_fields(value)).get(_CHARACTER_MAP, b"")
+    if character_map is None:  # It is in the last part.
+        raise ValueError("it ends before its normalizer")
     if model_type != _UNIGRAM:
         raise ValueError("only unigram models are supported")
     if _UNKNOWN not in types:

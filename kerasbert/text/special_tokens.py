@@ -16,18 +16,28 @@ BERT_SPECIAL_TOKENS = {
     "mask_token": "[MASK]",
 }
 ROBERTA_SPECIAL_TOKENS = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
     "pad_token": "<pad>",
     "unk_token": "<unk>",
     "cls_token": "<s>",
     "sep_token": "</s>",
     "mask_token": "<mask>",
 }
-ALBERT_SPECIAL_TOKENS = {
-    **BERT_SPECIAL_TOKENS,
-    "pad_token": "<pad>",
-    "unk_token": "<unk>",
+# Where the mask stands for a word with the space before it.
+_WORD_MASK = {"content": "<mask>", "lstrip": True}
+CAMEMBERT_SPECIAL_TOKENS = {**ROBERTA_SPECIAL_TOKENS, "mask_token": _WORD_MASK}
+MPNET_SPECIAL_TOKENS = {**CAMEMBERT_SPECIAL_TOKENS, "unk_token": "[UNK]"}
+DEBERTA_SPECIAL_TOKENS = {**BERT_SPECIAL_TOKENS, "bos_token": "[CLS]", "eos_token": "[SEP]"}
+ALBERT_SPECIAL_TOKENS = {**DEBERTA_SPECIAL_TOKENS, "pad_token": "<pad>", "unk_token": "<unk>"}
+BIG_BIRD_SPECIAL_TOKENS = {
+    **ALBERT_SPECIAL_TOKENS,
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "mask_token": {"content": "[MASK]", "lstrip": True},
 }
 ROLES = tuple(BERT_SPECIAL_TOKENS)
+_Token = str | Mapping[str, Any]
 # Files that are not added first but in this order get the same ids as in `transformers`.
 _DECLARATION_ORDER = (
     "bos_token",
@@ -38,6 +48,21 @@ _DECLARATION_ORDER = (
     "cls_token",
     "mask_token",
 )
+
+
+def with_usual_tokens(config: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration, completed by the special tokens that a tokenizer class has by itself.
+
+    Args:
+        config: The content of `tokenizer_config.json`.
+        usual: Tokens by role. Where the configuration names another one without flags, the usual
+            one's flags hold.
+    """
+    completed = {**usual, **config}
+    for role, token in usual.items():
+        if isinstance(token, Mapping) and isinstance(completed[role], str):
+            completed[role] = {**token, "content": completed[role]}
+    return completed
 
 
 def find_roles(rust: RustTokenizer, config: Mapping[str, Any]) -> dict[str, str]:
@@ -63,32 +88,42 @@ def find_roles(rust: RustTokenizer, config: Mapping[str, Any]) -> dict[str, str]
 
 
 def declare_special_tokens(rust: RustTokenizer, config: Mapping[str, Any]) -> None:
-    """Adds the tokens that `tokenizer_config.json` names and the tokenizer does not know yet.
+    """Adds the tokens that `tokenizer_config.json` names.
+
+    As in `transformers`, the flags of `added_tokens_decoder` win over those that the tokenizer has,
+    and these over those of roles; of tokens named several times the last one wins.
 
     Args:
         rust: The tokenizer, changed in place.
         config: The content of `tokenizer_config.json`.
     """
+    by_id, others = _declared(config)
     known = {token.content for token in rust.get_added_tokens_decoder().values()}
-    for token in _declared(config):
-        if content(token) not in known:
-            known.add(content(token))
-            rust.add_tokens([_added_token(token)])
+    known.update(map(content, by_id))
+    named = named_tokens(config)
+    declared = [*by_id, *(token for token in others if content(token) not in known)]
+    rust.add_tokens([_added_token(token, content(token) in named) for token in declared])
+
+
+def named_tokens(config: Mapping[str, Any]) -> set[str]:
+    """The tokens that have a role in a configuration."""
+    return {content(config[role]) for role in _DECLARATION_ORDER if config.get(role)}
 
 
 def check_special_tokens(config: Mapping[str, Any]) -> None:
     """Raises an error where an entry of `tokenizer_config.json` that names tokens does not."""
-    for token in _declared(config):
-        _added_token(token)
+    by_id, others = _declared(config)
+    for token in [*by_id, *others]:
+        _added_token(token, is_named=False)
 
 
-def _declared(config: Mapping[str, Any]) -> list[str | Mapping[str, Any]]:
+def _declared(config: Mapping[str, Any]) -> tuple[list[_Token], list[_Token]]:
+    """The tokens that the configuration lists by id, and those that it names otherwise."""
     by_id = config.get("added_tokens_decoder") or {}
-    declared = [by_id[key] for key in sorted(by_id, key=int)]
-    declared += [config[role] for role in _DECLARATION_ORDER if config.get(role)]
+    named = [config[role] for role in _DECLARATION_ORDER if config.get(role)]
     extra = config.get("extra_special_tokens") or config.get("additional_special_tokens") or []
-    declared += extra.values() if isinstance(extra, Mapping) else extra
-    return declared
+    named += extra.values() if isinstance(extra, Mapping) else extra
+    return [by_id[key] for key in sorted(by_id, key=int)], named
 
 
 def special_contents(rust: RustTokenizer, roles: Mapping[str, str]) -> list[str]:
@@ -99,14 +134,15 @@ def special_contents(rust: RustTokenizer, roles: Mapping[str, str]) -> list[str]
     return sorted({*flagged, *roles.values()}, key=rust.token_to_id)
 
 
-def content(token: str | Mapping[str, Any]) -> str:
+def content(token: _Token) -> str:
     """The text of a token, which configs hold alone or with flags."""
     return token if isinstance(token, str) else token["content"]
 
 
-def _added_token(token: str | Mapping[str, Any]) -> AddedToken:
+def _added_token(token: _Token, is_named: bool) -> AddedToken:
     if isinstance(token, str):
         return AddedToken(token, special=True, normalized=False)
     flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
     given = {flag: token[flag] for flag in flags if flag in token}
-    return AddedToken(token["content"], **{"special": True, "normalized": False, **given})
+    given = {"special": True, "normalized": False, **given}
+    return AddedToken(token["content"], **{**given, "special": is_named or given["special"]})

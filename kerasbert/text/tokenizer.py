@@ -61,8 +61,11 @@ class Tokenizer(keras_hub.tokenizers.Tokenizer):
 
         Args:
             preset: A folder in kerasbert's layout (`assets/tokenizer/tokenizer.json`) or in Hugging
-                Face's: `tokenizer.json`; else `vocab.txt` (BERT), `vocab.json` with `merges.txt`
-                (RoBERTa) or `spiece.model` (ALBERT), with their `tokenizer_config.json`.
+                Face's: `tokenizer.json`, which is taken as it is; else `vocab.txt` (BERT and kin,
+                MPNet), `vocab.json` with `merges.txt` (RoBERTa, Longformer, DeBERTa),
+                `spiece.model` (ALBERT, BigBird), `sentencepiece.bpe.model` (XLM-RoBERTa,
+                CamemBERT) or `spm.model` (DeBERTa v2 and v3). Which family it is,
+                `tokenizer_config.json` says, else `config.json`.
             **kwargs: Of the constructor.
 
         Raises:

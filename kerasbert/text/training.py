@@ -11,8 +11,8 @@ from tokenizers.pre_tokenizers import PreTokenizer
 from tokenizers.trainers import WordPieceTrainer
 
 from kerasbert.text.inputs import as_texts
-from kerasbert.text.reading import word_piece
 from kerasbert.text.special_tokens import BERT_SPECIAL_TOKENS
+from kerasbert.text.word_piece import word_piece
 
 _SPECIAL = list(BERT_SPECIAL_TOKENS.values())
 # A pair of pieces that occurs once says nothing about the next text.

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer as RustTokenizer
 from tokenizers import models, normalizers
 
 from kerasbert.data.files import atomic_folder
+from kerasbert.text.exact_scores import with_exact_scores
 
 
 def write_folder(
@@ -37,8 +38,11 @@ def write_folder(
         **roles,
         **_normalizer_fields(rust),
     }
+    pipeline = rust.to_str(pretty=True)
+    if isinstance(rust.model, models.Unigram):
+        pipeline = with_exact_scores(pipeline)
     with atomic_folder(folder) as temporary:
-        (temporary / "tokenizer.json").write_text(rust.to_str(pretty=True), encoding="utf-8")
+        (temporary / "tokenizer.json").write_text(pipeline, encoding="utf-8")
         text = json.dumps(config, indent=2, ensure_ascii=False)
         (temporary / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
         if isinstance(rust.model, models.WordPiece):

@@ -68,10 +68,10 @@ def formula(layer, x, mask):
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_fused_and_the_plain_path_compute_the_formula(attention, x, causal):
-    attention_mask = AttentionMask(causal)(PADDING)
-    fused = attention(x, attention_mask)
+    context = {"attention_mask": AttentionMask(causal)(PADDING)}
+    fused = attention(x, context)
     with trace("attention_scores", "attention_weights") as record:
-        plain = attention(x, attention_mask)
+        plain = attention(x, context)
     mask = numpy_mask(PADDING, causal)
     mask |= ~mask.any(-1, keepdims=True)
     expected, scores, weights = formula(attention, x, mask)
@@ -91,22 +91,22 @@ def test_the_fused_path_runs_unless_weights_are_dropped_or_traced(attention, x, 
         return original(*args, **kwargs)
 
     monkeypatch.setattr(ops, "dot_product_attention", spy)
-    mask = AttentionMask()(PADDING)
+    context = {"attention_mask": AttentionMask()(PADDING)}
     monkeypatch.setattr(attention, "_has_fused", True)
-    attention(x, mask)
+    attention(x, context)
     assert len(calls) == 1  # though the configured dropout is not zero
     with trace("hidden_states", "queries"):
-        attention(x, mask)
+        attention(x, context)
     assert len(calls) == 2
-    attention(x, mask, training=True)
+    attention(x, context, training=True)
     with trace("attention_weights"):
-        attention(x, mask)
+        attention(x, context)
     assert len(calls) == 2
 
 
 def test_in_training_whole_weights_are_dropped(attention, x):
-    mask = AttentionMask()(np.ones((3, 5), "int32"))
-    outputs = [ops.convert_to_numpy(attention(x, mask, training=True)) for _ in range(2)]
+    context = {"attention_mask": AttentionMask()(np.ones((3, 5), "int32"))}
+    outputs = [ops.convert_to_numpy(attention(x, context, training=True)) for _ in range(2)]
     assert np.abs(outputs[0] - outputs[1]).max() > 1e-3
 
 
@@ -123,11 +123,11 @@ def test_biases_are_there_if_wanted(use_bias):
 def test_large_scores_stay_finite_in_half_precision(x, dtype):
     layer = SelfAttention(CONFIG, dtype=dtype)
     layer.build((None, None, 12))
-    mask = AttentionMask()(PADDING)
+    context = {"attention_mask": AttentionMask()(PADDING)}
     big = ops.cast(x * 10, dtype)
     with trace("attention_weights"):
-        plain = layer(big, mask)
-    for y in (layer(big, mask), plain):
+        plain = layer(big, context)
+    for y in (layer(big, context), plain):
         assert np.isfinite(ops.convert_to_numpy(ops.cast(y, "float32"))).all()
 
 

@@ -81,10 +81,10 @@ def normalize(layer, x):
 @pytest.mark.parametrize("placement", ["post", "pre"])
 def test_norms_stand_after_each_sum_or_before_each_part(x, placement):
     block = randomized(EncoderBlock(CONFIG.replace(norm_placement=placement)), (None, None, 6))
-    mask = np.ones((2, 1, 1, 3), bool)
+    context = {"attention_mask": np.ones((2, 1, 1, 3), bool)}
 
     def attend(y):
-        return ops.convert_to_numpy(block.attention(ops.convert_to_tensor(y, "float32"), mask))
+        return ops.convert_to_numpy(block.attention(ops.convert_to_tensor(y, "float32"), context))
 
     def feed_forward(y):
         return ops.convert_to_numpy(block.feed_forward(ops.convert_to_tensor(y, "float32")))
@@ -95,14 +95,14 @@ def test_norms_stand_after_each_sum_or_before_each_part(x, placement):
     else:
         y = x + attend(normalize(block.attention_norm, x))
         y = y + feed_forward(normalize(block.feed_forward_norm, y))
-    found = ops.convert_to_numpy(block(ops.convert_to_tensor(x), mask))
+    found = ops.convert_to_numpy(block(ops.convert_to_tensor(x), context))
     np.testing.assert_allclose(found, y, atol=1e-4)
 
 
 def test_dropout_comes_from_the_configuration(x):
     block = randomized(EncoderBlock(CONFIG.replace(hidden_dropout=0.5)), (None, None, 6))
-    mask = np.ones((2, 1, 1, 3), bool)
+    context = {"attention_mask": np.ones((2, 1, 1, 3), bool)}
     first, second = (
-        ops.convert_to_numpy(block(ops.convert_to_tensor(x), mask, training=True)) for _ in range(2)
+        ops.convert_to_numpy(block(ops.convert_to_tensor(x), context, training=True)) for _ in range(2)
     )
     assert np.abs(first - second).max() > 1e-3

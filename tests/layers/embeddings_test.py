@@ -31,7 +31,7 @@ MASK = np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 1]], "int32")
     ],
 )
 def test_positions(position, expected):
-    found = ops.convert_to_numpy(position.positions(ops.convert_to_tensor(MASK)))
+    found = ops.convert_to_numpy(position.rows(ops.convert_to_tensor(MASK)))
     assert found.dtype == "int32"
     np.testing.assert_array_equal(np.broadcast_to(found, (2, 5)), expected)
 

@@ -5,38 +5,44 @@ import numpy as np
 import pytest
 import torch
 
+from tests.parity import tiny_models
+
 LENGTH = 12
-SIZES = {"vocab_size": 97, "max_position_embeddings": 40}
+VOCABULARY_SIZE = 97
 
 
 @pytest.fixture(scope="session")
 def randomize():
-    """Draw all parameters anew: fresh biases are zero and norms one, so a swap would not show."""
-
-    def draw(model, seed=0):
-        generator = torch.Generator().manual_seed(seed)
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                parameter.normal_(1.0 if "norm" in name.lower() else 0.0, 0.3, generator=generator)
-        return model.eval()
-
-    return draw
+    """Draw all parameters of a model anew."""
+    return tiny_models.randomize
 
 
 @pytest.fixture(scope="session")
-def batch():
-    """Rows with padding on the right, on the left, a single token, none; int32 (4, 12)."""
-    draw = np.random.default_rng(3)
-    padding_mask = np.zeros((4, LENGTH), "int32")
-    padding_mask[0, :7] = 1
-    padding_mask[1, 5:] = 1
-    padding_mask[2, :1] = 1
-    padding_mask[3, :] = 1
-    return {
-        "token_ids": draw.integers(1, SIZES["vocab_size"], (4, LENGTH)).astype("int32"),
-        "segment_ids": np.repeat([[0] * 4 + [1] * (LENGTH - 4)], 4, axis=0).astype("int32"),
-        "padding_mask": padding_mask,
-    }
+def make_batch():
+    """Rows with padding on the right, on the left, a single token, none; int32 (4, length)."""
+
+    def make(length=LENGTH, pad_token_id=0, num_segments=2):
+        draw = np.random.default_rng(3)
+        padding_mask = np.zeros((4, length), "int32")
+        padding_mask[0, : length // 2 + 1] = 1
+        padding_mask[1, length // 2 - 1 :] = 1
+        padding_mask[2, :1] = 1
+        padding_mask[3, :] = 1
+        token_ids = draw.integers(6, VOCABULARY_SIZE, (4, length))
+        segment_ids = draw.integers(0, max(num_segments, 1), (4, length))
+        return {
+            "token_ids": np.where(padding_mask, token_ids, pad_token_id).astype("int32"),
+            "segment_ids": segment_ids.astype("int32"),
+            "padding_mask": padding_mask,
+        }
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def batch(make_batch):
+    """`make_batch` for a BERT."""
+    return make_batch()
 
 
 @pytest.fixture(scope="session")
@@ -49,10 +55,14 @@ def run_transformers():
             "input_ids": torch.tensor(batch["token_ids"]).long(),
             "attention_mask": torch.tensor(batch["padding_mask"]).long(),
         }
-        segments = getattr(model.config, "type_vocab_size", 0)
-        if segments and model.config.model_type != "distilbert":
-            ids = np.minimum(batch["segment_ids"], segments - 1)
-            inputs["token_type_ids"] = torch.tensor(ids).long()
+        if getattr(model.config, "type_vocab_size", 0) and model.config.model_type not in (
+            "distilbert",
+            "mpnet",
+        ):
+            inputs["token_type_ids"] = torch.tensor(batch["segment_ids"]).long()
+        theirs = {"global_mask": "global_attention_mask", "task_type_ids": "task_type_ids"}
+        for name in theirs.keys() & batch.keys():
+            inputs[theirs[name]] = torch.tensor(batch[name]).long()
         with torch.no_grad():
             return model(**inputs, output_hidden_states=True, output_attentions=True, **options)
 
@@ -61,7 +71,7 @@ def run_transformers():
 
 @pytest.fixture(scope="session")
 def assert_close_where_real():
-    """Compare two arrays (4, 12, ...) at the positions that are not padding."""
+    """Compare two arrays (4, length, ...) at the positions that are not padding."""
 
     def check(found, expected, padding_mask, tolerance=1e-4):
         real = padding_mask.astype(bool)
@@ -69,15 +79,3 @@ def assert_close_where_real():
         np.testing.assert_allclose(found[real], expected[real], atol=tolerance, rtol=tolerance)
 
     return check
-
-
-@pytest.fixture(scope="session")
-def without_segments_above():
-    """The batch for a model with fewer segments."""
-
-    def limit(batch, num_segments):
-        if not num_segments:
-            return batch
-        return {**batch, "segment_ids": np.minimum(batch["segment_ids"], num_segments - 1)}
-
-    return limit
