@@ -8,13 +8,16 @@ from kerasbert import data, distillation, export, tuning  # noqa: E402
 from kerasbert.families import list_presets  # noqa: E402
 from kerasbert.layers import (  # noqa: E402
     Absolute,
+    Blocks,
     Bottleneck,
     Convolution,
+    Disentangled,
     EncoderConfig,
     Full,
     RelativeBias,
     Rotary,
     Sharing,
+    Window,
     trace,
 )
 from kerasbert.models import (  # noqa: E402
@@ -33,8 +36,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Absolute",
+    "Blocks",
     "Bottleneck",
     "Convolution",
+    "Disentangled",
     "Encoder",
     "EncoderConfig",
     "Full",
@@ -50,6 +55,7 @@ __all__ = [
     "TextClassifierPreprocessor",
     "TokenClassifier",
     "Tokenizer",
+    "Window",
     "data",
     "distillation",
     "export",

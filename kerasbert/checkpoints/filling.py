@@ -88,7 +88,8 @@ class NamedWeights:
                 problems.append(f"{row.theirs}: missing, expected for {path} of shape {wanted}")
             elif row.shape_of_ours(found := self.files.shape(key)) != wanted:
                 file = self.files.file_of(key).name
-                problems.append(f"{key}: shape {found} in {file}, {wanted} for {path} in the model")
+                wanted = row.shape_of_theirs(wanted)
+                problems.append(f"{key}: shape {found} in {file}, {wanted} in the model")
             plan.append((variable, row))
         if problems:
             shown = "\n  ".join(problems[:8])

@@ -12,12 +12,7 @@ from kerasbert.checkpoints.errors import CheckpointError
 from kerasbert.checkpoints.filling import NamedWeights
 from kerasbert.checkpoints.h5_files import open_h5_weights
 from kerasbert.checkpoints.json_files import read_json
-from kerasbert.checkpoints.presets import (
-    PREPROCESSOR_FILE,
-    TASK_FILE,
-    TASK_WEIGHTS_FILE,
-    WEIGHTS_FILE,
-)
+from kerasbert.checkpoints.presets import TASK_FILE, TASK_WEIGHTS_FILE, WEIGHTS_FILE
 from kerasbert.checkpoints.saved_head import SavedHead
 from kerasbert.checkpoints.sources import CONFIG_FILE, Source
 from kerasbert.families import Family, get_family
@@ -112,17 +107,11 @@ class KerasHubFolder:
         """The saved head of a task, or `None` if the folder has none. Its classes have no names."""
         if task != self.task:
             return None
+        if task == "masked_lm":
+            return SavedHead(options={"dense": self.facts.masked_lm_activation})
         rate = self.task_values.get("dropout")
         options = {} if rate is None else {"dropout": rate}
         return SavedHead(num_classes=self.task_values.get("num_classes"), options=options)
-
-    @property
-    def sequence_length(self) -> int | None:
-        """To how many tokens its preprocessor cuts texts; `None` if it has none."""
-        path = self.folder / PREPROCESSOR_FILE
-        if not path.is_file():
-            return None
-        return _class_and_values(path, read_json(path))[1].get("sequence_length")
 
 
 class KerasHubWeights(NamedWeights):

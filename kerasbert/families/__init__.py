@@ -103,7 +103,7 @@ def family_for(config, name: str | None = None) -> Family:
         ValueError: if none can represent the configuration, or several can and none is named.
     """
     able = [family for family in FAMILIES.values() if family.can_represent(config)]
-    names = [family.name for family in able]
+    names = sorted(family.name for family in able)
     if name is not None:
         if get_family(name) not in able:
             raise ValueError(

@@ -83,6 +83,11 @@ class Row:
             shape = (shape[0] // self.part.count, *shape[1:])
         return shape[::-1] if self.transpose else shape
 
+    def shape_of_theirs(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of the key's array, from that of the variable."""
+        shape = shape[::-1] if self.transpose else shape
+        return shape if self.part is None else (shape[0] * self.part.count, *shape[1:])
+
 
 def dense(
     ours: str, theirs: str, prefixed: bool = True, part: Part | None = None

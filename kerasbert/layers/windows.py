@@ -18,7 +18,7 @@ from kerasbert.layers.patterns import Pattern
 from kerasbert.layers.sparse import SparseAttention, bias_unless, check_sparse, if_else
 from kerasbert.layers.stack import num_blocks
 
-SMALLEST_BLOCK = 64  # with smaller ones the matrix products are too small to be fast
+SMALLEST_BLOCK = 128  # with smaller ones the matrix products are too small to be fast
 
 
 class WindowAttention(SparseAttention):

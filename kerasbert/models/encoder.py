@@ -101,8 +101,11 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
         context = _shared_context(config, inputs, dtype)
         embed = Embeddings(config, dtype=dtype, name="embeddings")
         x = embed(**{name: inputs[name] for name in inputs if name != "global_mask"})
-        for block in _blocks(config, dtype):
+        blocks = _blocks(config, dtype)
+        for block in blocks[:-1]:
             x = block(x, context)
+        last_block_inputs = x, context
+        x = blocks[-1](x, context)
         if config.norm_placement == "pre":
             x = norm(config, name="final_norm", dtype=dtype)(x)
         outputs = {"sequence_output": x}
@@ -124,6 +127,7 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
         self.config = config
         self.family = family
         self.token_embedding = embed.token
+        self.last_block, self.last_block_inputs = blocks[-1], last_block_inputs
 
     def features(self, inputs, layers=(-4, -3, -2, -1), combine="concat"):
         """Hidden states of several layers as features (Devlin et al., 2018, section 5.3).

@@ -118,8 +118,9 @@ def _load_foreign_task(cls, source, load_weights, changes, encoder_changes):
             task = cls(backbone, **_with_preprocessor(cls, source, backbone, arguments))
         if load_weights:
             head_rows = folder.head_rows(cls.task) if keeps_head else ()
+            variables = variables_by_path(task if keeps_head else backbone)
             weights.load_into(
-                variables_by_path(task if keeps_head else backbone),
+                {p: v for p, v in variables.items() if not p.startswith(cls.only_ours)},
                 expand((*folder.encoder_rows, *head_rows), config),
                 copies=expand(folder.copies, config),
                 left_out="pooler/",

@@ -9,9 +9,28 @@ from keras import ops
 IGNORED_LABEL = -100
 
 
-def token_loss() -> keras.losses.Loss:
-    """Cross entropy of logits (B, T, classes) with labels (B, T); -100 marks tokens without one."""
-    return keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=IGNORED_LABEL)
+@keras.saving.register_keras_serializable(package="kerasbert")
+class TokenCrossEntropy(keras.losses.Loss):
+    """Mean cross entropy of the labelled tokens: logits (B, T, classes), labels int (B, T).
+
+    Tokens of the label -100 do not count. Sample weights (B,) or (B, T) are relative: the mean is
+    weighted by them. (Keras's `ignore_class` cannot be combined with weights of rows.)
+    """
+
+    def __init__(self, name="token_cross_entropy", **kwargs):
+        super().__init__(name=name, **kwargs)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        labels = ops.cast(y_true, "int32")
+        is_labelled = ops.not_equal(labels, IGNORED_LABEL)
+        losses = keras.losses.sparse_categorical_crossentropy(
+            ops.where(is_labelled, labels, 0), y_pred, from_logits=True
+        )
+        weights = ops.cast(is_labelled, losses.dtype)
+        if sample_weight is not None:
+            given = ops.cast(sample_weight, losses.dtype)
+            weights = weights * (ops.expand_dims(given, 1) if len(given.shape) == 1 else given)
+        return ops.sum(losses * weights) / ops.maximum(ops.sum(weights), keras.config.epsilon())
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import keras
 from keras import ops
 
+from kerasbert.models.enhanced_decoder import EnhancedMaskDecoder
 from kerasbert.models.heads import MaskedLMHead
-from kerasbert.models.losses import token_loss
+from kerasbert.models.losses import TokenCrossEntropy
+from kerasbert.models.named_inputs import MASK_POSITIONS
 from kerasbert.models.task import EncoderTask, freeze_pooler
-
-MASK_POSITIONS = "mask_positions"
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")
@@ -24,9 +24,11 @@ class MaskedLM(EncoderTask):
     Args:
         backbone: a `kerasbert.Encoder`.
         preprocessor: a preprocessor, or `None` to take tensors only.
-        dropout: not used by any family's head; taken for uniformity.
+        dropout: taken as all tasks do; no family's head has a dropout here.
         head_options: what a checkpoint's configuration changes of the family's head; set by
             `from_preset`.
+        enhanced_decoder: whether DeBERTa's `EnhancedMaskDecoder` replaces the encoder's last layer.
+            transformers has no model with it, and released files have no weights for its positions.
         name: name of the model.
         compile: whether to compile with the defaults.
 
@@ -46,6 +48,7 @@ class MaskedLM(EncoderTask):
     """
 
     task = "masked_lm"
+    only_ours = ("enhanced_decoder/",)
 
     def __init__(
         self,
@@ -53,39 +56,61 @@ class MaskedLM(EncoderTask):
         preprocessor=None,
         dropout=None,
         head_options=None,
+        enhanced_decoder=False,
         name=None,
         compile=True,
     ):
         facts = self._set_up(backbone, preprocessor, dropout, head_options)
         freeze_pooler(backbone)
+        self.input_names = (*backbone.input_names, MASK_POSITIONS)
+        self.enhanced_decoder = enhanced_decoder
+        make = {"dtype": backbone.dtype_policy}
+        self.decoder = EnhancedMaskDecoder(backbone, **make) if enhanced_decoder else None
         self.head = MaskedLMHead(
-            backbone.config,
-            backbone.token_embedding,
-            facts,
-            dtype=backbone.dtype_policy,
-            name="head",
+            backbone.config, backbone.token_embedding, facts, name="head", **make
         )
-        inputs = backbone.input
-        logits = self.head(backbone(inputs)["sequence_output"])
+        positions = keras.Input((None,), dtype="int32", name=MASK_POSITIONS, optional=True)
+        if enhanced_decoder:
+            states = self.decoder(*backbone.last_block_inputs)
+        else:
+            states = backbone(backbone.input)["sequence_output"]
+        logits = self.head(StatesAt()(states, positions))
+        inputs = {**backbone.input, MASK_POSITIONS: positions}
         super().__init__(inputs=inputs, outputs=logits, name=name, compile=compile)
 
-    def call(self, inputs, training=None, mask=None):
-        if MASK_POSITIONS not in inputs:
-            return super().call(inputs, training=training, mask=mask)
-        states = self.backbone(inputs, training=training)["sequence_output"]
-        return self.head(at_positions(states, inputs[MASK_POSITIONS]))
+    def export_to_transformers(self, folder, family=None):
+        if self.enhanced_decoder:
+            raise ValueError(
+                "transformers has no masked language model with this decoder. Export one with "
+                "`enhanced_decoder=False`, or save a preset. Received: enhanced_decoder=True"
+            )
+        super().export_to_transformers(folder, family)
+
+    export_to_transformers.__doc__ = EncoderTask.export_to_transformers.__doc__
 
     def _default_loss(self):
-        return token_loss()
+        return TokenCrossEntropy()
 
-    def _select(self, inputs):
-        selected = super()._select(inputs)
-        if MASK_POSITIONS in inputs:
-            selected[MASK_POSITIONS] = inputs[MASK_POSITIONS]
-        return selected
+    def _default_input(self, name, padding_mask):
+        return None if name == MASK_POSITIONS else super()._default_input(name, padding_mask)
+
+    @classmethod
+    def keeps_head(cls, saved, given):
+        before = saved.get("enhanced_decoder")  # another library's files do not say
+        return before in (None, given.get("enhanced_decoder", before))
+
+    def get_config(self):
+        return {**super().get_config(), "enhanced_decoder": self.enhanced_decoder}
 
 
-def at_positions(states, positions):
-    """The states (B, T, D) at positions (B, n): (B, n, D)."""
-    index = ops.expand_dims(ops.cast(positions, "int32"), -1)
-    return ops.take_along_axis(states, index, axis=1)
+class StatesAt(keras.layers.Layer):
+    """States (B, T, D) at positions (B, n): (B, n, D); all of them where no positions are given."""
+
+    def call(self, states, positions=None):
+        if positions is None:
+            return states
+        index = ops.expand_dims(ops.cast(positions, "int32"), -1)
+        return ops.take_along_axis(states, index, axis=1)
+
+    def compute_output_spec(self, states, positions=None):
+        return keras.KerasTensor((states.shape[0], None, states.shape[2]), dtype=states.dtype)

@@ -6,7 +6,8 @@ import keras
 import numpy as np
 from keras import ops
 
-OPTIONAL_INPUTS = ("task_type_ids", "global_mask")
+MASK_POSITIONS = "mask_positions"
+OPTIONAL_INPUTS = ("task_type_ids", "global_mask", MASK_POSITIONS)
 
 
 class NamedInputs:

@@ -6,7 +6,7 @@ import keras
 
 from kerasbert.families.heads import Head
 from kerasbert.models.heads import ClassificationHead, MaskedLMHead
-from kerasbert.models.losses import token_loss
+from kerasbert.models.losses import TokenCrossEntropy
 from kerasbert.models.task import EncoderTask, pooled_input
 
 
@@ -70,6 +70,6 @@ class PretrainingModel(EncoderTask):
 
     def _default_loss(self):
         return {
-            "masked_tokens": token_loss(),
+            "masked_tokens": TokenCrossEntropy(),
             "sentence_pairs": keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         }

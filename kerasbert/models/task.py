@@ -35,6 +35,8 @@ class EncoderTask(NamedInputs, Fitting, keras_hub.models.Task):
     backbone_cls = Encoder
     preprocessor_cls: ClassVar[type | None] = None
     task: ClassVar[str]
+    # Starts of the paths of variables that other libraries' files do not have.
+    only_ours: ClassVar[tuple[str, ...]] = ()
 
     def _set_up(self, backbone, preprocessor, dropout, head_options) -> Head:
         """Check the constructor's arguments and keep them; give the facts of the head."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keras
 
 from kerasbert.models.labels import Labels, their_labels
-from kerasbert.models.losses import token_loss
+from kerasbert.models.losses import TokenCrossEntropy
 from kerasbert.models.task import LinearHeadTask, pooled_input
 
 
@@ -70,7 +70,7 @@ class TokenClassifier(LinearHeadTask):
         return list(self.classes.names)
 
     def _default_loss(self):
-        return token_loss()
+        return TokenCrossEntropy()
 
     def _their_values(self):
         return their_labels(self.labels)

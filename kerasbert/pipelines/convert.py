@@ -17,6 +17,7 @@ from kerasbert.checkpoints import presets
 from kerasbert.checkpoints.foreign import is_foreign, open_foreign
 from kerasbert.checkpoints.sources import Source, resolve
 from kerasbert.data.files import atomic_folder
+from kerasbert.families import get_family
 from kerasbert.models import (
     Encoder,
     MaskedLM,
@@ -27,6 +28,7 @@ from kerasbert.models import (
     TextClassifier,
     TokenClassifier,
 )
+from kerasbert.models.restating import restated_for
 from kerasbert.pipelines.hashing import files_in
 from kerasbert.text import Tokenizer
 
@@ -109,6 +111,11 @@ def convert_checkpoint(
     """
     if to not in FORMATS:
         raise ValueError(f"`to` must be one of {FORMATS}. Received: to={to!r}")
+    if family is not None and to != "transformers":
+        raise ValueError(
+            "`family` names a layout of transformers; kerasbert has one for all. Leave it out. "
+            f"Received: family={family!r}, to={to!r}"
+        )
     _check_is_free(Path(target))
     with _step(say, f"read {os.fspath(source)}"):
         found = resolve(source)
@@ -118,7 +125,7 @@ def convert_checkpoint(
     say(_description(model, tokenizer))
     with atomic_folder(target) as temporary:
         with _step(say, f"write for {to}"):
-            _WRITERS[to](model, tokenizer, temporary, family)
+            _WRITERS[to](model, tokenizer, temporary, family, say)
         say(f"  {_megabytes(temporary)} in {len(files_in(temporary))} files")
         with _step(say, "check what was written"):
             difference = _check_same(model, tokenizer, cls, temporary, tolerance)
@@ -138,10 +145,10 @@ def model_class_of(source: Source) -> type[keras.Model]:
 
 
 def _check_is_free(target: Path) -> None:
-    if target.is_dir() and any(target.iterdir()):
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ValueError(
-            "The target holds files already, and none of them is overwritten. Name a new folder, "
-            f"or empty this one. Received: target={str(target)!r}"
+            "The target is there already, and nothing is overwritten. Name a new folder, or an "
+            f"empty one. Received: target={str(target)!r}"
         )
 
 
@@ -152,13 +159,18 @@ def _tokenizer_of(model: keras.Model, folder: Path) -> Tokenizer | None:
     return Tokenizer.from_preset(folder) if Tokenizer.exists_in(folder) else None
 
 
-def _write_ours(model, tokenizer, folder, family) -> None:
+def _write_ours(model, tokenizer, folder, family, say) -> None:
     model.save_to_preset(folder)
     if tokenizer is not None:
         tokenizer.save_assets(folder / presets.TOKENIZER_ASSETS)
 
 
-def _write_for_transformers(model, tokenizer, folder, family) -> None:
+def _write_for_transformers(model, tokenizer, folder, family, say) -> None:
+    name = family or _encoder_of(model).family
+    if name is not None:
+        model, differences = restated_for(model, get_family(name))
+        for difference in differences:
+            say(f"  in the layout of {name}, {difference}")
     model.export_to_transformers(folder, family=family)
     if tokenizer is not None and not Tokenizer.exists_in(folder):
         has_segments = _encoder_of(model).config.num_segments > 1
@@ -178,7 +190,7 @@ def _check_same(model, tokenizer, cls, folder: Path, tolerance: float) -> float:
     again = cls.from_preset(folder)
     if tokenizer is not None:
         _check_same_ids(tokenizer, _tokenizer_of(again, folder))
-    batch = _random_batch(model)
+    batch = _random_batch(model, again)
     difference = _largest_difference(model(batch), again(batch), batch["padding_mask"])
     if not difference <= tolerance:  # NaN is no agreement
         raise ValueError(
@@ -197,13 +209,13 @@ def _check_same_ids(tokenizer: Tokenizer, again: Tokenizer) -> None:
         )
 
 
-def _random_batch(model: keras.Model) -> dict[str, np.ndarray]:
-    """Input of four rows of several lengths, whatever the ranks of the model's inputs."""
+def _random_batch(model: keras.Model, again: keras.Model) -> dict[str, np.ndarray]:
+    """Input for both models of four rows of several lengths, whatever the ranks of the inputs."""
     config = _encoder_of(model).config
     length = min(max(_LENGTHS), config.max_sequence_length)
     draw = np.random.default_rng(0)
     batch = {}
-    for name, spec in model.input.items():
+    for name, spec in {**again.input, **model.input}.items():
         shape = [len(_LENGTHS), *(size or 2 for size in spec.shape[1:-1]), length]
         high = {"token_ids": config.vocabulary_size, "segment_ids": max(config.num_segments, 1)}
         batch[name] = draw.integers(0, high.get(name, 1), shape).astype("int32")
@@ -215,7 +227,9 @@ def _random_batch(model: keras.Model) -> dict[str, np.ndarray]:
 
 
 def _largest_difference(expected, found, padding_mask: np.ndarray) -> float:
-    """Over all outputs, and of outputs with a value per token at real tokens only."""
+    """Over all outputs that were written, and of those with values per token at real tokens."""
+    if isinstance(found, dict):
+        expected = {name: expected[name] for name in found}
     real = padding_mask.astype(bool)
     differences = []
     for left, right in zip(keras.tree.flatten(expected), keras.tree.flatten(found), strict=True):

@@ -74,7 +74,7 @@ def test_a_truncated_file_is_named_and_nothing_is_written(command, source, tmp_p
 def test_a_target_that_holds_something_is_refused(command, source, tmp_path):
     status, _, error = command(source, source, "--to", "transformers")
     assert status == 2
-    assert "holds files already" in error
+    assert "nothing is overwritten" in error
 
 
 @pytest.mark.parametrize("options", [[], ["--to", "onnx"]])

@@ -9,6 +9,7 @@ import transformers
 import kerasbert
 from kerasbert.families import FAMILIES, family_for, find_preset, get_family
 from kerasbert.families.names import Part, expand
+from kerasbert.layers import EncoderConfig, Sharing, num_blocks
 from tests.families.parameter_counts import PARAMETERS
 
 # Fields that transformers reads without naming them in its configuration class.
@@ -157,3 +158,46 @@ def test_a_fused_matrix_is_cut_and_joined_again():
         parts = [Part(index, 3, heads).cut(whole) for index in range(3)]
         np.testing.assert_array_equal(parts[0], whole[rows_of_first])
         np.testing.assert_array_equal(Part(0, 3, heads).join(parts), whole)
+
+
+BERT = EncoderConfig(
+    vocabulary_size=11, num_layers=2, num_heads=2, hidden_dim=4, intermediate_dim=6
+)
+DISTILBERT = BERT.replace(num_segments=0, pooler=None)
+ALBERT = BERT.replace(num_layers=4, embedding_dim=3, sharing=Sharing(2, 2))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        BERT.replace(norm_placement="pre"),
+        BERT.replace(use_bias=False),
+        BERT.replace(gated_feed_forward=True),
+        BERT.replace(pooler="relu"),
+        BERT.replace(embedding_dim=3),
+        BERT.replace(position=kerasbert.Absolute(offset=2)),
+        BERT.replace(attention=kerasbert.Window(width=4)),
+        DISTILBERT.replace(norm_epsilon=1e-5),
+        DISTILBERT.replace(causal=True),
+        ALBERT.replace(causal=True),
+    ],
+)
+def test_what_no_format_can_say_is_refused_with_the_remedy(config):
+    with pytest.raises(ValueError, match=r"no family.*save_to_preset"):
+        family_for(config)
+
+
+def test_where_several_formats_can_say_it_they_are_named():
+    roberta = find_preset("roberta_base_en")[1].config
+    with pytest.raises(ValueError, match=r"family=.*'camembert', 'roberta', 'xlm-roberta'"):
+        family_for(roberta)
+    assert family_for(BERT).name == "bert"  # though ELECTRA and ERNIE could say it as well
+
+
+def test_blocks_of_shared_layers_are_numbered_by_group_and_place():
+    keys = [row.theirs for row in expand(FAMILIES["albert"].weights, ALBERT)]
+    assert num_blocks(ALBERT) == 4
+    places = [(group, inner) for group in range(2) for inner in range(2)]
+    for group, inner in places:
+        stem = f"encoder.albert_layer_groups.{group}.albert_layers.{inner}.ffn.weight"
+        assert keys.count(stem) == 1

@@ -128,8 +128,8 @@ def test_unknown_fields_and_kinds_are_errors():
         EncoderConfig.from_dict({"depth": 3})
     with pytest.raises(ValueError, match="'depth'"):
         EncoderConfig().replace(depth=3)
-    with pytest.raises(ValueError, match=r"position\.kind='Rotary'"):
-        EncoderConfig.from_dict({"position": {"kind": "Rotary"}})
+    with pytest.raises(ValueError, match=r"position\.kind='Spiral'"):
+        EncoderConfig.from_dict({"position": {"kind": "Spiral"}})
 
 
 def test_an_unknown_field_of_a_tagged_part_is_an_error_that_names_it():

@@ -141,9 +141,15 @@ def test_a_target_that_holds_something_is_left_alone(ours, tmp_path):
     target = tmp_path / "theirs"
     target.mkdir()
     (target / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"holds files already.*theirs"):
-        convert(ours, target, "transformers")
+    for taken in (target, target / "notes.txt"):
+        with pytest.raises(ValueError, match=r"nothing is overwritten.*theirs"):
+            convert(ours, taken, "transformers")
     assert os.listdir(target) == ["notes.txt"]
+
+
+def test_a_family_is_for_transformers_only(ours, tmp_path):
+    with pytest.raises(ValueError, match=r"Leave it out.*family='bert'"):
+        convert(ours, tmp_path / "target", "kerasbert", family="bert")
 
 
 def test_an_unknown_format_lists_the_known_ones(ours, tmp_path):
@@ -174,8 +180,8 @@ def test_a_failure_half_way_leaves_nothing(ours, tmp_path, monkeypatch, error, p
 def test_outputs_that_differ_are_said_with_the_difference(ours, tmp_path, monkeypatch):
     write = pipeline._WRITERS["transformers"]
 
-    def damage(model, tokenizer, folder, family):
-        write(model, tokenizer, folder, family)
+    def damage(model, tokenizer, folder, *rest):
+        write(model, tokenizer, folder, *rest)
         tensors = load_file(folder / "model.safetensors")
         tensors["classifier.bias"] += 0.5
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
@@ -217,7 +223,7 @@ def test_the_batch_has_the_shape_of_the_models_inputs():
     names = ("token_ids", "segment_ids", "padding_mask")
     inputs = {name: keras.KerasTensor((None, None, None), name=name) for name in names}
     with_choices = types.SimpleNamespace(input=inputs, backbone=Encoder(CONFIG))
-    batch = pipeline._random_batch(with_choices)
+    batch = pipeline._random_batch(with_choices, with_choices)
     assert {array.shape for array in batch.values()} == {(4, 2, 16)}
     assert batch["padding_mask"].sum(axis=-1).tolist() == [[16] * 2, [11] * 2, [5] * 2, [1] * 2]
     assert batch["segment_ids"].max() == 1

@@ -36,6 +36,7 @@ class KerasHubBackbone:
         projects_equal_width: whether embeddings are projected even where they are as wide as the
             hidden states.
         weights_without_projection: `weights` where they are not.
+        masked_lm_activation: activation in the head of the masked language model.
     """
 
     family: str
@@ -45,6 +46,7 @@ class KerasHubBackbone:
     heads: Mapping[str, tuple[Row, ...]] = dataclasses.field(default_factory=dict)
     projects_equal_width: bool = True
     weights_without_projection: tuple[Row, ...] = ()
+    masked_lm_activation: str = "gelu"
 
 
 # KerasHub's task classes are named after the backbone and end in one of these.
@@ -92,6 +94,7 @@ KERAS_HUB: dict[str, KerasHubBackbone] = {
         ),
         weights=ALBERT_WEIGHTS,
         heads=POOLED_HEADS,
+        masked_lm_activation="gelu_tanh",
     ),
     "RobertaBackbone": KerasHubBackbone(
         family="roberta",
