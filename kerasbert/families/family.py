@@ -83,8 +83,8 @@ class Family:
 
     def can_represent(self, config: EncoderConfig) -> bool:
         """Whether this family's files can say all of `config`."""
-        if bool(config.num_segments) != bool(self.defaults.num_segments):
-            return False
+        if self.defaults.num_segments and not config.num_segments:
+            return False  # their table of segments cannot be empty
         try:
             read = self.read_config(self.write_config(config), source=self.name)
         except (ValueError, AttributeError, TypeError, StopIteration):

@@ -110,7 +110,7 @@ class BlockAttention(SparseAttention):
 
 
 def _ends_and_neighbours(blocks, inner):
-    """What inner blocks see: (B, K, C, ...) -> (B, K - 2, 5 C, ...), the neighbours from `inner`."""
+    """What inner blocks see, their neighbours from `inner`: (B, K, C, ...) -> (B, K - 2, 5 C, ...)."""
     count = ops.shape(blocks)[1] - 2
     ends = (ops.repeat(end, count, axis=1) for end in (blocks[:, :1], blocks[:, -1:]))
     return ops.concatenate((*ends, inner[:, :-2], inner[:, 1:-1], inner[:, 2:]), axis=2)

@@ -33,21 +33,17 @@ class DisentangledSelfAttention(SelfAttention):
 
     def __init__(self, config, index=0, **kwargs):
         super().__init__(config, index, **kwargs)
-        self.position = config.position
-        self.scale = (self.head_size * (1 + len(self.position.terms))) ** -0.5
+        self.position = position = config.position
+        self.scale = (self.head_size * (1 + len(position.terms))) ** -0.5
         make = {"dtype": self.dtype_policy}
         self.position_dropout = keras.layers.Dropout(config.hidden_dropout, **make)
         self.position_key = self.position_query = None
-        if not self.position.shared_projections:
-            if "c2p" in self.position.terms:
-                bias = config.use_bias and self.position.key_bias
-                self.position_key = dense(
-                    config, config.hidden_dim, name="position_key", use_bias=bias, **make
-                )
-            if "p2c" in self.position.terms:
-                self.position_query = dense(
-                    config, config.hidden_dim, name="position_query", **make
-                )
+        width, own = config.hidden_dim, () if position.shared_projections else position.terms
+        if "c2p" in own:
+            bias = config.use_bias and position.key_bias
+            self.position_key = dense(config, width, name="position_key", use_bias=bias, **make)
+        if "p2c" in own:
+            self.position_query = dense(config, width, name="position_query", **make)
 
     def build(self, x_shape, *shapes):
         super().build(x_shape, *shapes)
@@ -104,51 +100,34 @@ class RelativePositions(keras.layers.Layer):
 
     def __init__(self, config, **kwargs):
         super().__init__(**kwargs)
-        self.hidden_dim = config.hidden_dim
         self.longest = config.max_sequence_length
-        self.span = config.position.span(config)
-        make = {"dtype": self.dtype_policy}
-        self.table = embedding(config, 2 * self.span, config.hidden_dim, name="table", **make)
-        self.norm = None
-        if config.position.normalize:
-            self.norm = norm(config, name="norm", kind="layer", **make)
-        distance = np.arange(-self.longest, self.longest + 1)
-        self.rising = config.position.rows(config, distance)
-        self.falling = self.rising[::-1].copy()
-        shift = np.abs(self.rising - self.span)
-        self.reaches_no_farther_than_distance = bool((shift <= np.abs(distance)).all())
+        self.row = config.position.rows(config)  # of each distance from -longest to longest
+        make, count = {"dtype": self.dtype_policy}, 2 * config.position.span(config)
+        self.table = embedding(config, count, config.hidden_dim, name="table", **make)
+        normalize = config.position.normalize
+        self.norm = norm(config, name="norm", kind="layer", **make) if normalize else None
 
     def build(self, padding_mask_shape):
         self.table.build((None,))
         if self.norm is not None:
-            self.norm.build((None, self.hidden_dim))
+            self.norm.build((None, self.table.output_dim))
         self.built = True
 
     def call(self, padding_mask):
         length = ops.shape(padding_mask)[1]
-        reach = self._reach(length)
-        first = self.span - reach
-        rows = self.table(ops.arange(first, self.span + reach, dtype="int32"))
+        # In NumPy where the length is known, as the number of rows then has to be.
+        row = self.row if isinstance(length, int) else ops.convert_to_tensor(self.row)
+        first, last = row[self.longest - length + 1], row[self.longest + length - 1]
+        rows = self.table(ops.arange(first, last + 1, dtype="int32"))
         if self.norm is not None:
             rows = self.norm(rows)
-        distances = slice(self.longest - length + 1, self.longest + length + 1)
-        falling, rising = (
-            # The last distance is beyond all pairs; its row need only exist.
-            ops.minimum(ops.convert_to_tensor(index)[distances] - first, 2 * reach - 1)
-            for index in (self.falling, self.rising)
-        )
-        return rows, falling, rising
-
-    def _reach(self, length):
-        """Rows to either side of the table's middle that distances up to `length` can need."""
-        if not self.reaches_no_farther_than_distance:
-            return self.span
-        if isinstance(length, int):
-            return min(length, self.span)
-        return ops.minimum(length, self.span)
+        rising = ops.convert_to_tensor(row[self.longest - length : self.longest + length + 1])
+        # The distances -T and T are beyond all pairs: their rows need only exist.
+        rising = ops.clip(rising - first, 0, last - first)
+        return rows, ops.flip(rising[:-1]), rising[1:]
 
     def compute_output_spec(self, padding_mask):
-        rows = keras.KerasTensor((None, self.hidden_dim), dtype=self.compute_dtype)
+        rows = keras.KerasTensor((None, self.table.output_dim), dtype=self.compute_dtype)
         return rows, *(keras.KerasTensor((None,), dtype="int32") for _ in range(2))
 
 
@@ -207,10 +186,10 @@ class Disentangled(Position):
         """Rows of the table to either side of its middle."""
         return self.buckets or self.max_distance or config.max_sequence_length
 
-    def rows(self, config, distance) -> np.ndarray:
-        """Row of the table for each distance (query - key), int32."""
+    def rows(self, config) -> np.ndarray:
+        """Row of the table for each distance (query - key) of at most `max_sequence_length`."""
         farthest = config.max_sequence_length - 1
-        distance = np.clip(distance, -farthest, farthest)
+        distance = np.clip(np.arange(-farthest - 1, farthest + 2), -farthest, farthest)
         if self.buckets:
             max_distance = self.max_distance or config.max_sequence_length
             distance = log_bucket(distance, self.buckets, max_distance)

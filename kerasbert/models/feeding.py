@@ -25,7 +25,7 @@ class Batches(keras.utils.PyDataset):
 
     Args:
         examples: a `kerasbert.text.Examples`.
-        targets: array (n, ...) or `None`.
+        targets: array (n, ...), a dict of them, or `None`.
         weights: array (n,) or `None`.
         batch_size: rows of a batch.
         shuffle: whether to draw new batches for each epoch; otherwise they come sorted by length.
@@ -71,12 +71,10 @@ class Batches(keras.utils.PyDataset):
             share = real.mean() if self.training else len(self.examples) / len(self.order)
             scale = 1 / share
             weights = real * scale if weights is None else weights * real * scale
-        targets = None if self.targets is None else self.targets[rows]
-        return (
-            inputs
-            if targets is None
-            else keras.utils.pack_x_y_sample_weight(inputs, targets, weights)
-        )
+        if self.targets is None:
+            return inputs
+        targets = keras.tree.map_structure(lambda array: array[rows], self.targets)
+        return keras.utils.pack_x_y_sample_weight(inputs, targets, weights)
 
     def on_epoch_end(self):
         if self.shuffle:
@@ -151,7 +149,7 @@ class TensorExamples:
     """Ready input arrays behind the interface of `kerasbert.text.Examples`.
 
     Args:
-        inputs: dict of arrays (n, length).
+        inputs: dict of arrays (n, ...).
 
     Raises:
         ValueError: if the arrays differ in their number of rows.
@@ -172,5 +170,5 @@ class TensorExamples:
         real = indices >= 0
         batch = {name: array[indices] for name, array in self._inputs.items()}
         if "padding_mask" in batch and not real.all():
-            batch["padding_mask"] = batch["padding_mask"] * real[:, None]
+            batch["padding_mask"][~real] = 0
         return batch

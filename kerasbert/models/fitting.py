@@ -221,7 +221,8 @@ class Fitting:
         if not len(examples):
             raise ValueError("There must be at least one example. Received: an empty x")
         targets = self._encoded(y)
-        for name, values in (("y", targets), ("sample_weight", weights)):
+        columns = targets if isinstance(targets, Mapping) else {"y": targets}
+        for name, values in {**columns, "sample_weight": weights}.items():
             _check_count(name, values, len(examples))
         return Batches(
             examples,

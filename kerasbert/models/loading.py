@@ -10,23 +10,13 @@ from typing import Any
 import keras
 
 from kerasbert.checkpoints import presets
-from kerasbert.checkpoints.google import GoogleFolder
-from kerasbert.checkpoints.hugging_face import HuggingFaceFolder
-from kerasbert.checkpoints.keras_hub import KerasHubFolder
+from kerasbert.checkpoints.foreign import open_foreign
 from kerasbert.checkpoints.sources import Source
 from kerasbert.families import Family
 from kerasbert.families.names import expand
 from kerasbert.layers import EncoderConfig
 from kerasbert.layers.initializing import weights_to_be_loaded
 from kerasbert.text import Tokenizer
-
-# By `Source.layout`. Each has `open(source)`, then `family`, `config`, `weights()`, `encoder_rows`,
-# `head_rows(task)`, `copies` and `head(task)`.
-_FOREIGN = {
-    "transformers": HuggingFaceFolder,
-    "keras_hub": KerasHubFolder,
-    "google": GoogleFolder,
-}
 
 
 def variables_by_path(model: keras.Model) -> dict[str, keras.Variable]:
@@ -57,7 +47,7 @@ def load_encoder(cls, source: Source, load_weights: bool, changes: Mapping[str, 
                 source.folder, presets.WEIGHTS_FILE, encoder, optimizer_of(encoder)
             )
         return encoder
-    folder = _open_foreign(source)
+    folder = open_foreign(source)
     if not load_weights:
         return cls(folder.config, family=folder.family.name, **changes)
     with folder.weights() as weights:
@@ -104,7 +94,7 @@ def _load_own_task(cls, source, load_weights, changes, encoder_changes):
 
 
 def _load_foreign_task(cls, source, load_weights, changes, encoder_changes):
-    folder = _open_foreign(source)
+    folder = open_foreign(source, cls.task)
     saved = cls.arguments_in(folder)
     keeps_head = bool(saved) and cls.keeps_head(saved, changes)
     arguments = cls.merge_arguments(saved, changes)
@@ -128,11 +118,6 @@ def _load_foreign_task(cls, source, load_weights, changes, encoder_changes):
     if saved and not keeps_head:
         _warn_of_new_head(source, changes)
     return task
-
-
-def _open_foreign(source: Source):
-    """The folder of another library: a `HuggingFaceFolder`, or what has the same methods."""
-    return _FOREIGN[source.layout].open(source)
 
 
 def _read_pooler(folder, weights) -> EncoderConfig:

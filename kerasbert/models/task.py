@@ -155,7 +155,9 @@ class EncoderTask(NamedInputs, Fitting, keras_hub.models.Task):
 
     def encode_targets(self, y):
         """Labels to the arrays that the loss takes."""
-        return y if isinstance(y, Mapping) else np.asarray(y)
+        if isinstance(y, Mapping):
+            return {name: np.asarray(labels) for name, labels in y.items()}
+        return np.asarray(y)
 
     def class_weights(self, y, class_weight):
         """The weight of each example by its class."""

@@ -66,16 +66,16 @@ def test_with_a_seed_each_block_sees_as_many_others_besides(blocks):
         assert np.abs(other - found).max() > 0.5
 
 
-@pytest.mark.parametrize("seed", [None, 3])
-@pytest.mark.parametrize("length", [1, 29, 36, 37, 50, 119])
-def test_outputs_are_those_of_the_formula(seed, length, heads, formula, run_compiled):
-    layer = blocks_layer(Blocks(4, random_blocks=2, seed=seed))
+@pytest.mark.parametrize("pattern", [Blocks(4, 2), Blocks(4, 2, seed=3), Blocks(7, 0)])
+@pytest.mark.parametrize("length", [1, 35, 36, 37, 119])
+def test_outputs_are_those_of_the_formula(pattern, length, heads, formula, run_compiled):
+    layer = blocks_layer(pattern)
     query, key, value, padding_mask = heads(length)
-    blocks = -(-length // 4)
+    size = pattern.block_size
     counts = np.ones((1, 2, length, length))
-    if length > (5 + 2 * 2) * 4:
-        counts = counts_of_blocks(layer, blocks)
-        counts = counts.repeat(4, axis=1).repeat(4, axis=2)[None, :, :length, :length]
+    if length > (5 + 2 * pattern.random_blocks) * size:
+        counts = counts_of_blocks(layer, -(-length // size))
+        counts = counts.repeat(size, axis=1).repeat(size, axis=2)[None, :, :length, :length]
     expected = formula(query, key, value, counts * padding_mask[:, None, None, :])
     found = run_compiled(
         lambda q, k, v, mask: layer(q, q, k, v, {"padding_mask": mask}),
@@ -110,22 +110,97 @@ def big_bird(block_size, random_blocks):
     return model.eval()
 
 
-def check_against_big_bird(theirs, pattern, length, run_inside, copy_dense):
-    """Compare the outputs of the self-attention of both at real positions."""
-    draw = np.random.default_rng(length)
-    mask = np.ones((3, length), "int32")
-    mask[0, length // 3 :] = 0
-    mask[1, : length // 2] = 0
-    layer = SelfAttention(CONFIG.replace(attention=pattern))
-    layer.build((None, None, 8))
-    module = theirs.encoder.layer[0].attention
-    for name in ("query", "key", "value"):
-        copy_dense(getattr(module.self, name), getattr(layer, name))
-    copy_dense(module.output.dense, layer.projection)
-    ids = draw.integers(1, 50, (3, length))
-    x, _ = run_inside(theirs, module, input_ids=ids, attention_mask=mask)
-    _, expected = run_inside(theirs, module.output.dense, input_ids=ids, attention_mask=mask)
-    ...
+@pytest.fixture
+def assert_equal_to_big_bird(run_inside, run_compiled, copy_dense):
+    """Compare our self-attention at real positions, before the projection of its output."""
+
+    def check(theirs, pattern, length):
+        mask = np.ones((3, length), "int32")
+        mask[0, length // 3 :] = 0
+        mask[1, : length // 2] = 0
+        ids = np.random.default_rng(length).integers(1, 50, (3, length))
+        module = theirs.encoder.layer[0].attention
+        (expected, x), _ = run_inside(theirs, module.output, input_ids=ids, attention_mask=mask)
+
+        layer = SelfAttention(CONFIG.replace(attention=pattern))
+        layer.build((None, None, 8))
+        for name in ("query", "key", "value"):
+            copy_dense(getattr(module.self, name), getattr(layer, name))
+        layer.projection.kernel.assign(np.eye(8))
+        layer.projection.bias.assign(np.zeros(8))
+        x = x[:, :length]
+        found = run_compiled(lambda x, mask: layer(x, {"padding_mask": mask}), x, mask)
+        real = mask == 1
+        np.testing.assert_allclose(found[real], expected[:, :length][real], atol=1e-5)
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("block_size", "random_blocks", "length"),
+    [(4, 2, 36), (4, 2, 37), (4, 2, 119), (3, 3, 60), (7, 1, 50)],
+)
+def test_inference_is_that_of_big_bird(block_size, random_blocks, length, assert_equal_to_big_bird):
+    theirs = big_bird(block_size, random_blocks)
+    assert_equal_to_big_bird(theirs, Blocks(block_size, random_blocks), length)
+
+
+@pytest.mark.parametrize("length", [40, 119])
+def test_the_same_random_blocks_give_the_outputs_of_big_bird(
+    length, assert_equal_to_big_bird, monkeypatch
+):
+    pattern = Blocks(4, random_blocks=2, seed=11)
+    blocks = -(-length // 4)
+    counts = counts_of_blocks(blocks_layer(pattern), blocks) - counts_without_random(blocks)
+    ours = [np.argwhere(head > 0.5)[:, 1].reshape(blocks - 2, 2) for head in counts]
+    monkeypatch.setattr(
+        BigBirdBlockSparseAttention, "_bigbird_block_rand_mask_with_head", lambda *_, **__: ours
+    )
+    assert_equal_to_big_bird(big_bird(4, 2), pattern, length)
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_cost_grows_linearly_with_length(seed, heads, count_scores):
+    layer = blocks_layer(Blocks(16, 3, seed), config=CONFIG.replace(max_sequence_length=4096))
+
+    def cost(length):
+        query, key, value, padding_mask = heads(length)
+        context = {"padding_mask": padding_mask}
+        return count_scores(lambda: layer(query, query, key, value, context))
+
+    assert cost(2048) <= 2.1 * cost(1024)
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("seed", [None, 0])
+def test_rows_without_real_tokens_give_finite_outputs_and_gradients(
+    heads, gradients, dtype, training, seed
+):
+    query, key, value, padding_mask = heads(50)
+    padding_mask[0] = 0
+    config = CONFIG.replace(attention_dropout=0.5)
+    layer = blocks_layer(Blocks(4, 2, seed), config=config, dtype=dtype)
+
+    def loss(*arrays):
+        query, key, value = (ops.cast(array, dtype) for array in arrays)
+        y = layer(query, query, key, value, {"padding_mask": padding_mask}, training=training)
+        return ops.mean(ops.square(ops.cast(y, "float32") - 0.5))
+
+    for found in gradients(loss, 30 * query, 30 * key, value):
+        assert np.isfinite(found).all()
+
+
+def test_weights_are_dropped_in_training_alone(heads):
+    query, key, value, padding_mask = heads(50)
+    layer = blocks_layer(Blocks(4, 2), config=CONFIG.replace(attention_dropout=0.5))
+
+    def run(training):
+        context = {"padding_mask": padding_mask}
+        return ops.convert_to_numpy(layer(query, query, key, value, context, training=training))
+
+    np.testing.assert_array_equal(run(False), run(False))
+    assert np.abs(run(True) - run(True)).max() > 1e-2
 
 
 @pytest.mark.parametrize(

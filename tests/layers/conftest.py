@@ -74,7 +74,11 @@ def gradients():
         elif keras.backend.backend() == "jax":
             import jax
 
-            found = jax.grad(function, argnums=tuple(range(len(tensors))))(*tensors)
+            def stateless(*tensors):
+                with keras.StatelessScope():  # dropout may not keep what a compiled call computes
+                    return function(*tensors)
+
+            found = jax.jit(jax.grad(stateless, tuple(range(len(tensors)))))(*tensors)
         else:
             tensors = [x.detach().requires_grad_() for x in tensors]
             found = torch.autograd.grad(function(*tensors), tensors)
@@ -85,7 +89,7 @@ def gradients():
 
 @pytest.fixture
 def count_scores(monkeypatch):
-    """How many products of a query with a key a call computes, by the shapes that are multiplied."""
+    """How many products of a query with a key, or more, a call computes, by what it multiplies."""
 
     def count(function):
         counted = []
@@ -110,14 +114,16 @@ def count_scores(monkeypatch):
 
 @pytest.fixture(scope="session")
 def run_inside():
-    """Input and output of one module, NumPy, while a model of `transformers` runs."""
+    """Run a model of `transformers`: the tensors that one of its modules gets, and the first that
+    it gives, NumPy."""
 
     def run(model, module, **inputs):
-        seen = {}
+        seen = []
 
         def keep(_, args, kwargs, output):
-            seen["x"] = (args[0] if args else kwargs["hidden_states"]).clone()
-            seen["y"] = output[0].clone()
+            given = args or (kwargs["hidden_states"],)
+            seen.append([x.numpy().copy() for x in given if isinstance(x, torch.Tensor)])
+            seen.append((output if isinstance(output, torch.Tensor) else output[0]).numpy().copy())
 
         handle = module.register_forward_hook(keep, with_kwargs=True)
         try:
@@ -125,7 +131,7 @@ def run_inside():
                 model(**{name: torch.tensor(x).long() for name, x in inputs.items()})
         finally:
             handle.remove()
-        return seen["x"].numpy(), seen["y"].numpy()
+        return seen
 
     return run
 

@@ -109,6 +109,35 @@ def test_an_encoder_of_transformers_brings_its_tokenizer(tokenizer, tmp_path):
         )
 
 
+@pytest.mark.parametrize(
+    ("architecture", "model"),
+    [
+        ("BertForMaskedLM", "MaskedLM"),
+        ("BertForPreTraining", "PretrainingModel"),
+        ("BertForTokenClassification", "TokenClassifier"),
+        ("BertForQuestionAnswering", "QuestionAnswerer"),
+        ("BertForMultipleChoice", "MultipleChoice"),
+        ("ElectraForPreTraining", "ReplacedTokenDetector"),
+    ],
+)
+def test_every_head_goes_there_and_back_with_the_tokenizer(
+    architecture, model, tokenizer, tmp_path
+):
+    cls = getattr(transformers, architecture)
+    theirs, ours, again = (tmp_path / name for name in ("theirs", "ours", "again"))
+    config = cls.config_class(
+        vocab_size=60, hidden_size=12, num_attention_heads=2, num_hidden_layers=1,
+        intermediate_size=20, max_position_embeddings=24,
+    )  # fmt: skip
+    cls(config).save_pretrained(theirs)
+    tokenizer.save(theirs)
+    assert convert(theirs, ours, "kerasbert").model == model
+    assert convert(ours, again, "transformers").model == model
+    _, report = cls.from_pretrained(again, output_loading_info=True)
+    assert not any(report.values()), report
+    assert Tokenizer.from_preset(again).same_vocabulary(tokenizer)
+
+
 def test_an_encoder_without_a_tokenizer_is_converted_too(tmp_path):
     Encoder(CONFIG, family="bert").save_to_preset(tmp_path / "ours")
     assert convert(tmp_path / "ours", tmp_path / "theirs", "transformers").model == "Encoder"

@@ -1,0 +1,113 @@
+"""Every family learns with every head, in every precision, and padding is of no account to it."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from kerasbert import Blocks, MaskedLM
+from kerasbert.families import FAMILIES
+from tests.models import tiny_families
+from tests.models.tiny_families import TASKS
+
+# Every family with one task, every task with two families, and the heads that differ most.
+PAIRS = [
+    *zip(FAMILIES, itertools.cycle(TASKS), strict=False),
+    ("mobilebert", "masked_lm"),
+    ("albert", "pretraining"),
+    ("modernbert", "classifier"),
+]
+POLICIES = ("mixed_bfloat16", "bfloat16", "mixed_float16")
+# A softmax does not see what is added to all its scores: so the biases of the keys have no gradient,
+# nor has an output's where the softmax is over tokens or choices.
+WITHOUT_GRADIENT = ("attention/key/bias", "sparse/key/bias")
+SOFTMAX_OVER_ROWS = ("multiple_choice", "question_answerer")
+
+
+def values_of(variables):
+    """Copies of the variables' values by their paths."""
+    return {v.path: np.array(ops.convert_to_numpy(ops.cast(v, "float32"))) for v in variables}
+
+
+def train(model, task, batch, steps=1, **compiling):
+    """Fit for some steps; the loss, and the values that were trained before and after."""
+    model.compile(optimizer=keras.optimizers.SGD(0.5), **compiling)
+    before = values_of(model.trainable_variables)
+    history = model.fit(
+        tiny_families.inputs_of(task, batch),
+        tiny_families.labels_of(task, batch),
+        epochs=steps,
+        verbose=0,
+    )
+    return history.history["loss"][-1], before, values_of(model.trainable_variables)
+
+
+def unchanged(before, after):
+    return [path for path in before if np.array_equal(before[path], after[path])]
+
+
+def expected_to_stay(path, task):
+    """Whether a variable has no gradient by its place in the model."""
+    if path == "head/output/bias":
+        return task in SOFTMAX_OVER_ROWS
+    return path.endswith(WITHOUT_GRADIENT)
+
+
+@pytest.mark.parametrize(("family", "task"), PAIRS)
+def test_a_training_step_changes_every_weight(family, task):
+    model = tiny_families.task_of(family, task, hidden_dropout=0.0, attention_dropout=0.0)
+    loss, before, after = train(model, task, tiny_families.batch_of())
+    assert np.isfinite(loss)
+    assert all(np.isfinite(value).all() for value in after.values())
+    assert [path for path in unchanged(before, after) if not expected_to_stay(path, task)] == []
+
+
+def test_only_a_pooler_that_is_not_read_is_not_trained():
+    for family, task in PAIRS:
+        model = tiny_families.task_of(family, task)
+        trained = {v.path for v in model.trainable_variables}
+        frozen = {v.path for layer in model.layers for v in layer.weights} - trained
+        is_read = FAMILIES[family].head(task).pool == "pooled" or task == "pretraining"
+        has_pooler = model.backbone.config.pooler is not None
+        expected = {"pooler/kernel", "pooler/bias"} if has_pooler and not is_read else set()
+        assert frozen == expected, (family, task)
+
+
+@pytest.mark.parametrize("dtype", POLICIES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_half_precision_trains_and_rows_without_tokens_stay_finite(family, dtype):
+    model = tiny_families.task_of(family, "token_classifier", dtype)
+    batch = tiny_families.batch_of()
+    assert not batch["padding_mask"][-1].any()
+    for training in (False, True):
+        logits = ops.convert_to_numpy(model(batch, training=training))
+        assert np.isfinite(logits).all()
+    # Loss scaling skips a step whose gradients overflow, and would skip all steps for NaN.
+    loss, before, after = train(model, "token_classifier", batch, steps=2, run_eagerly=True)
+    assert np.isfinite(loss)
+    assert all(np.isfinite(value).all() for value in after.values())
+    stayed = [path for path in unchanged(before, after) if not expected_to_stay(path, None)]
+    assert len(stayed) < len(before) // 10, stayed
+
+
+def padded_to(batch, length):
+    """The batch with more padding, in which anything may stand."""
+    extra = ((0, 0), (0, length - batch["token_ids"].shape[1]))
+    padded = {name: np.pad(array, extra, constant_values=1) for name, array in batch.items()}
+    padded["padding_mask"] = np.pad(batch["padding_mask"], extra)
+    return padded
+
+
+# BigBird's last block sees all, and is that of the padding; short inputs have full attention.
+@pytest.mark.parametrize("family", FAMILIES)
+def test_padding_that_follows_changes_nothing_in_a_call_or_a_compiled_graph(family):
+    changes = {"attention": Blocks(block_size=8)} if family == "big_bird" else {}
+    encoder = tiny_families.encoder_of(family, max_sequence_length=40, **changes)
+    batch = tiny_families.batch_of((7, 4, 1), length=7)
+    real = batch["padding_mask"].astype(bool)
+    expected = ops.convert_to_numpy(encoder(batch)["sequence_output"])[real]
+    for length in (7, 12, 40):
+        found = encoder.predict(padded_to(batch, length), verbose=0)["sequence_output"]
+        np.testing.assert_allclose(found[:, :7][real], expected, atol=2e-5)
