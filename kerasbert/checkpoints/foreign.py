@@ -59,5 +59,4 @@ def open_foreign(source: Source, task: str | None = None) -> ForeignFolder:
     Raises:
         ValueError: for a model that is not supported, or a file that is broken.
     """
-    layout = _LAYOUTS[source.layout]
-    return layout.open(source, task) if layout is GoogleFolder else layout.open(source)
+    return _LAYOUTS[source.layout].open(source, task)

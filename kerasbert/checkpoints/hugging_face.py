@@ -39,8 +39,8 @@ class HuggingFaceFolder:
     config: EncoderConfig
 
     @classmethod
-    def open(cls, source: Source) -> HuggingFaceFolder:
-        """Read the configuration of a `Source` of layout `"transformers"`."""
+    def open(cls, source: Source, task: str | None = None) -> HuggingFaceFolder:
+        """Read the configuration of a `Source` of layout `"transformers"`, for any task."""
         path = source.folder / CONFIG_FILE
         family = get_family(source.config["model_type"])
         config = family.read_config(source.config, source=str(path))
@@ -68,7 +68,7 @@ class HuggingFaceFolder:
 
     def head(self, task: str) -> SavedHead | None:
         """The saved head of a task, or `None` if the folder does not say that it has one."""
-        named = self.values.get("architectures") or ()
+        named = self.values.get("architectures") or self._architectures_by_weights()
         sources = ("masked_lm", "pretraining") if task == "masked_lm" else (task,)
         heads = [self.family.heads[name] for name in sources if name in self.family.heads]
         if task not in self.family.heads or not any(head.architecture in named for head in heads):
@@ -79,6 +79,16 @@ class HuggingFaceFolder:
             problem_type=self.values.get("problem_type"),
             options=facts.read_options(self.values),
         )
+
+    def _architectures_by_weights(self) -> list[str]:
+        """For a file that names none (DeBERTa v3's): the pretraining heads that it has."""
+        tasks = ("masked_lm", "pretraining", "replaced_tokens")
+        heads = [self.family.heads[task] for task in tasks if task in self.family.heads]
+        with contextlib.suppress(CheckpointError), self.weights() as weights:
+            return [
+                head.architecture for head in heads if all(weights.key(row) for row in head.weights)
+            ]
+        return []  # without weights, or with broken ones, which loading them reports
 
     @property
     def _labels(self) -> list[str]:
@@ -108,9 +118,10 @@ class HuggingFaceWeights(NamedWeights):
 
     def key(self, row):
         """The file's key for a row of a table, with or without the family's prefix."""
-        for name in (f"{self._prefix}.{row.theirs}", row.theirs):
-            if name in self._key_by_name:
-                return self._key_by_name[name]
+        for stem in (row.theirs, *row.also):
+            for name in (f"{self._prefix}.{stem}", stem):
+                if name in self._key_by_name:
+                    return self._key_by_name[name]
         return None
 
     def is_passed_over(self, key):

@@ -11,6 +11,7 @@ from keras import ops
 from kerasbert.distillation.objectives.objective import Objective, Outputs
 from kerasbert.layers import trace
 from kerasbert.models.fitting import Fitting
+from kerasbert.models.named_inputs import NamedInputs
 
 
 class _Aside:
@@ -226,7 +227,9 @@ class Distiller(Fitting, keras.Model):
 def _inputs_of(model, inputs):
     """What a model that is not ours takes of the batch: Keras matches dicts by order, not name."""
     wanted = getattr(model, "input", None)
-    return {name: inputs[name] for name in wanted} if isinstance(wanted, dict) else inputs
+    if isinstance(model, NamedInputs) or not isinstance(wanted, dict):
+        return inputs
+    return {name: inputs[name] for name in wanted}
 
 
 def _copies(metrics):

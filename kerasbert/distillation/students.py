@@ -129,5 +129,7 @@ def _copy_weights(teacher, student, layers, is_shared):
         root, _, rest = path.partition("/")
         if root.startswith("layer_") and not is_shared:
             path = f"layer_{layers[int(root.removeprefix('layer_'))]}/{rest}"
+        if path not in source:  # what stands beside one layer only, whichever that is
+            path = variable.path
         # A real copy: on JAX, `assign` would take over the buffer, and training donates buffers.
         variable.assign(np.array(ops.convert_to_numpy(source[path].value), copy=True))

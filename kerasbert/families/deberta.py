@@ -2,6 +2,7 @@
 apart. Sizes as released."""
 
 import dataclasses
+from dataclasses import replace
 
 from kerasbert.families import names
 from kerasbert.families.bert_layout import (
@@ -66,6 +67,12 @@ POSITION_FIELDS = (
 HARMLESS = frozenset({"padding_idx", "legacy"})
 
 
+def _released(row):
+    """The released files, and transformers with `legacy=False`, have names of their own."""
+    stem = row.theirs.removeprefix("cls.predictions.").removeprefix("transform.")
+    return replace(row, also=(f"lm_predictions.lm_head.{stem}",))
+
+
 def heads(prefix: str) -> dict[str, Head]:
     """DeBERTa's heads, under class names that start with `prefix`."""
     pooled = {
@@ -90,7 +97,7 @@ def heads(prefix: str) -> dict[str, Head]:
         "question_answerer": Head(f"{prefix}ForQuestionAnswering", weights=ANSWER_WEIGHTS),
         "masked_lm": Head(
             f"{prefix}ForMaskedLM",
-            weights=MASKED_LM_WEIGHTS,
+            weights=tuple(_released(row) for row in MASKED_LM_WEIGHTS),
             dense="encoder",
             norm=True,
             tied=TIED_DECODER,

@@ -4,9 +4,10 @@ feed-forward layers, rotary positions, local windows with a global layer every t
 
 from kerasbert.families import names
 from kerasbert.families.bert_layout import CLASSIFIER_WEIGHTS
-from kerasbert.families.config_map import Field, activation, fields
+from kerasbert.families.config_map import activation, fields
 from kerasbert.families.family import Family, Preset
 from kerasbert.families.heads import Head, Option
+from kerasbert.families.layer_kinds import LAYER_TYPES, ROPE_PARAMETERS
 from kerasbert.families.names import Row
 from kerasbert.layers import EncoderConfig, Rotary, Window
 
@@ -33,46 +34,7 @@ BASE = EncoderConfig(
 )
 LARGE = BASE.replace(num_layers=28, num_heads=16, hidden_dim=1024, intermediate_dim=2624)
 
-_GLOBAL, _LOCAL = "full_attention", "sliding_attention"
 _LAYER = "layers.{i}"
-
-
-def _layer_types(count, every):
-    return [_LOCAL if index % every else _GLOBAL for index in range(count)]
-
-
-def _read_layer_types(types, values):
-    """The distance between global layers, which must be regular, from the list of all kinds."""
-    later = [index for index, kind in enumerate(types) if kind == _GLOBAL and index]
-    every = later[0] if later else max(len(types), values.get("global_attn_every_n_layers", 3))
-    if list(types) != _layer_types(len(types), every):
-        raise ValueError(
-            "Only a global layer at regular distances, from the first on, is supported. "
-            f"Received: layer_types={types}"
-        )
-    return every
-
-
-def _write_layer_types(config):
-    return _layer_types(config.num_layers, config.attention.global_every)
-
-
-def _read_theta(kind):
-    def read(parameters, _):
-        given = parameters[kind]
-        if given.get("rope_type", "default") != "default":
-            raise ValueError(
-                f"Only the default kind of rotary positions is supported. Received: {given}"
-            )
-        return float(given["rope_theta"])
-
-    return read
-
-
-def _write_rope(config):
-    local = config.position.local_theta or config.position.theta
-    thetas = {_GLOBAL: config.position.theta, _LOCAL: local}
-    return {kind: {"rope_type": "default", "rope_theta": theta} for kind, theta in thetas.items()}
 
 
 def _head(architecture, output=CLASSIFIER_WEIGHTS, **facts):
@@ -133,12 +95,8 @@ MODERNBERT = Family(
             local_attention="attention.width",
         ),
         activation("hidden_activation", "activation"),
-        Field("layer_types", "attention.global_every", _read_layer_types, _write_layer_types),
-        Field("global_attn_every_n_layers", "attention.global_every", is_old=True),
-        Field("global_rope_theta", "position.theta", is_old=True),
-        Field("local_rope_theta", "position.local_theta", is_old=True),
-        Field("rope_parameters", "position.theta", _read_theta(_GLOBAL), _write_rope),
-        Field("rope_parameters", "position.local_theta", _read_theta(_LOCAL), _write_rope),
+        *LAYER_TYPES,
+        *ROPE_PARAMETERS,
     ),
     weights=(
         *names.embedding("embeddings/token", "embeddings.tok_embeddings"),

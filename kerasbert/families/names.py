@@ -52,6 +52,7 @@ class Row:
         transpose: whether the two are transposes of each other (of all axes).
         prefixed: whether the key carries the family's prefix in the file of a task model.
         part: the part of the key's array that this variable is, if not all of it.
+        also: other keys under which files have it; they are read and never written.
     """
 
     ours: str
@@ -59,6 +60,7 @@ class Row:
     transpose: bool = False
     prefixed: bool = True
     part: Part | None = None
+    also: tuple[str, ...] = ()
 
     def at(self, config: EncoderConfig, block: int, feed_forward: int) -> Row:
         """This row for one block and one stacked feed-forward layer of it."""

@@ -18,14 +18,15 @@ from kerasbert.layers.attention import (
 class SparseAttention(keras.layers.Layer):
     """Base of what `Pattern.layer` gives.
 
+    There is one way for all lengths, without a condition: XLA cannot derive TensorFlow's where
+    lengths are not known.
+
     Args:
         config: an `EncoderConfig`.
-        block_size: tokens of a block; inputs are padded to a multiple of it.
     """
 
-    def __init__(self, config, block_size, **kwargs):
+    def __init__(self, config, **kwargs):
         super().__init__(**kwargs)
-        self.block_size = block_size
         self.scale = (config.block_dim // config.num_heads) ** -0.5
         self.drops_weights = config.attention_dropout > 0
         self.dropout = keras.layers.Dropout(config.attention_dropout, dtype=self.dtype_policy)
@@ -33,15 +34,6 @@ class SparseAttention(keras.layers.Layer):
 
     def build(self, x_shape):
         self.built = True
-
-    def _blocks(self, x, least=None):
-        """(B, T, ...) -> (B, T / C, C, ...), zeros after the end, and up to a length of `least`."""
-        length = ops.shape(x)[1]
-        least = length if least is None else least
-        extra = least - length + -least % self.block_size
-        x = ops.pad(x, ((0, 0), (0, extra), *((0, 0),) * (len(x.shape) - 2)))
-        batch, length = ops.shape(x)[:2]
-        return ops.reshape(x, (batch, length // self.block_size, self.block_size, *x.shape[2:]))
 
     def _attend(self, query, key, value, bias, training):
         """softmax(Q K^T / sqrt(H) + bias) V: query (..., C, N, H), key and value (..., S, N, H),
@@ -61,11 +53,11 @@ class SparseAttention(keras.layers.Layer):
         return query_shape
 
 
-def if_else(condition, when_true, when_false):
-    """Call one of two functions; `condition` is a tensor where a graph has lengths of any size."""
-    if isinstance(condition, bool):
-        return when_true() if condition else when_false()
-    return ops.cond(condition, when_true, when_false)
+def split(x, size, blocks):
+    """(B, T, ...) -> (B, K, C, ...) with K `blocks` of `size` C, zeros after the end."""
+    batch, length = ops.shape(x)[:2]
+    x = ops.pad(x, ((0, 0), (0, size * blocks - length), *((0, 0),) * (len(x.shape) - 2)))
+    return ops.reshape(x, (batch, blocks, size, *x.shape[2:]))
 
 
 def bias_unless(is_seen, dtype):

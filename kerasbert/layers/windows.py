@@ -1,8 +1,8 @@
 """Sliding windows, and global tokens beside them (Longformer; Beltagy et al., 2020,
 arXiv:2004.05150, section 3.1).
 
-Shapes: B batch, T tokens, N heads, H head size, D = N * H hidden_dim; C tokens of a block, S = C +
-2 reach keys near it, G the most global tokens of a row.
+Shapes: B batch, T tokens, N heads, H head size, D = N * H hidden_dim; K blocks of C tokens, S = C +
+2 reach keys near a block, G the most global tokens of a row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from keras import ops
 from kerasbert.layers.attention import SelfAttention
 from kerasbert.layers.initializing import dense
 from kerasbert.layers.patterns import Pattern
-from kerasbert.layers.sparse import SparseAttention, bias_unless, check_sparse, if_else
+from kerasbert.layers.sparse import SparseAttention, bias_unless, check_sparse, split
 from kerasbert.layers.stack import num_blocks
 
 SMALLEST_BLOCK = 128  # with smaller ones the matrix products are too small to be fast
@@ -31,8 +31,9 @@ class WindowAttention(SparseAttention):
     """
 
     def __init__(self, config, reach, **kwargs):
-        super().__init__(config, max(reach, SMALLEST_BLOCK), **kwargs)
+        super().__init__(config, **kwargs)
         self.reach = reach
+        self.block_size = max(reach, SMALLEST_BLOCK)
 
     def call(self, x, query, key, value, context, training=False):
         is_real = ops.cast(context["padding_mask"], "int32")
@@ -41,34 +42,19 @@ class WindowAttention(SparseAttention):
     def _attend_nearby(self, query, key, value, is_seen, others, training):
         """Windows over the keys that `is_seen` (B, T) marks, and `others` beside them: keys, values
         (B, G, N, H) and which of those are seen (B, G); or nothing."""
-        length = ops.shape(query)[1]
-        heads = query, key, value, is_seen
-
-        def attend_in_one_block():
-            blocks = (ops.expand_dims(x, 1) for x in heads)
-            return self._attend_blocks(*blocks, 0, others, training)
-
-        def attend_in_blocks():
-            query, *keys = (self._blocks(x) for x in heads)
-            keys = (self._with_neighbours(x) for x in keys)
-            y = self._attend_blocks(query, *keys, self.reach, others, training)
-            return y[:, :length]
-
-        return if_else(length <= self.block_size, attend_in_one_block, attend_in_blocks)
-
-    def _with_neighbours(self, x):
-        """(B, T / C, C, ...) -> (B, T / C, S, ...), zeros beyond the ends."""
-        rest = ((0, 0),) * (len(x.shape) - 2)
-        before = ops.pad(x[:, :-1, self.block_size - self.reach :], ((0, 0), (1, 0), *rest))
-        after = ops.pad(x[:, 1:, : self.reach], ((0, 0), (0, 1), *rest))
-        return ops.concatenate((before, x, after), axis=2)
-
-    def _attend_blocks(self, query, key, value, is_seen, start, others, training):
-        """Blocks (B, T / C, C, ...) of queries to those of keys (B, T / C, S, ...), the first query
-        of a block being where its key number `start` is -> (B, T, N, H)."""
-        batch, blocks, queries = ops.shape(query)[:3]
-        place = ops.expand_dims(ops.arange(queries, dtype="int32") + start, 1)
-        is_near = ops.abs(place - ops.arange(ops.shape(key)[2], dtype="int32")) <= self.reach
+        batch, length = ops.shape(query)[:2]
+        size, reach = self.block_size, self.reach
+        if not isinstance(length, int):
+            size = ops.minimum(length, size)
+            reach = ops.where(length > size, reach, 0)
+        elif length <= size:  # one block, without neighbours
+            size, reach = length, 0
+        blocks = -(-length // size)
+        query, key, value, is_seen = (split(x, size, blocks) for x in (query, key, value, is_seen))
+        key, value, is_seen = (_with_neighbours(x, size, reach) for x in (key, value, is_seen))
+        place = ops.expand_dims(ops.arange(size, dtype="int32") + reach, 1)
+        distance = place - ops.arange(size + 2 * reach, dtype="int32")  # (C, S)
+        is_near = ops.abs(distance) <= self.reach
         if others:
             key, value, is_seen = (
                 ops.concatenate((x, ops.repeat(ops.expand_dims(y, 1), blocks, axis=1)), axis=2)
@@ -78,7 +64,7 @@ class WindowAttention(SparseAttention):
         is_seen = ops.logical_and(ops.expand_dims(ops.cast(is_seen, "bool"), 2), is_near)
         bias = ops.expand_dims(bias_unless(is_seen, query.dtype), 2)  # the same for all heads
         y = self._attend(query, key, value, bias, training)
-        return ops.reshape(y, (batch, -1, *query.shape[3:]))
+        return ops.reshape(y, (batch, -1, *query.shape[3:]))[:, :length]
 
 
 class GlobalWindowAttention(WindowAttention):
@@ -130,6 +116,15 @@ class GlobalWindowAttention(WindowAttention):
         )
         bias = ops.expand_dims(ops.expand_dims(bias_unless(is_real, x.dtype), 1), 1)
         return self._attend(query, key, value, bias, training)
+
+
+def _with_neighbours(x, size, reach):
+    """Blocks (B, K, C, ...) with the nearest of those beside them (B, K, S, ...), zeros beyond the
+    ends."""
+    rest = ((0, 0),) * (len(x.shape) - 2)
+    before = ops.pad(x[:, :-1, size - reach :], ((0, 0), (1, 0), *rest))
+    after = ops.pad(x[:, 1:, :reach], ((0, 0), (0, 1), *rest))
+    return ops.concatenate((before, x, after), axis=2)
 
 
 def _take_rows(x, index):

@@ -78,9 +78,7 @@ def load_task(cls, source: Source, load_weights: bool, changes: dict[str, Any]):
 
 
 def _load_own_task(cls, source, load_weights, changes, encoder_changes):
-    saved = {}
-    if (source.folder / presets.TASK_FILE).is_file():
-        cls, saved = presets.read_class(source.folder, presets.TASK_FILE, cls)
+    cls, saved = _saved_task(cls, source)
     keeps_head = bool(saved) and cls.keeps_head(saved, changes)
     backbone = load_encoder(cls.backbone_cls, source, load_weights, encoder_changes)
     arguments = cls.merge_arguments(saved, changes)
@@ -91,6 +89,21 @@ def _load_own_task(cls, source, load_weights, changes, encoder_changes):
     elif saved and not keeps_head:
         _warn_of_new_head(source, changes)
     return task
+
+
+def _saved_task(cls, source):
+    """The class to build and the saved arguments: none where the folder holds another task."""
+    if not (source.folder / presets.TASK_FILE).is_file():
+        return cls, {}
+    saved_cls, saved = presets.read_class(source.folder, presets.TASK_FILE, keras.Model)
+    if issubclass(saved_cls, cls):
+        return saved_cls, saved
+    warnings.warn(
+        f"{source.folder} holds a `{saved_cls.__name__}`, not a `{cls.__name__}`: only its encoder "
+        "is taken, and the head is new and must be trained.",
+        stacklevel=6,
+    )
+    return cls, {}
 
 
 def _load_foreign_task(cls, source, load_weights, changes, encoder_changes):
@@ -136,11 +149,11 @@ def _with_preprocessor(cls, source, backbone, arguments):
     if "preprocessor" in arguments or source.folder is None:
         return arguments
     folder = source.folder
-    if (folder / presets.PREPROCESSOR_FILE).is_file():
+    if source.layout == "kerasbert" and (folder / presets.PREPROCESSOR_FILE).is_file():
         preprocessor = presets.read_object(folder, presets.PREPROCESSOR_FILE, keras.layers.Layer)
         preprocessor.tokenizer.load_assets(folder)
         return {**arguments, "preprocessor": preprocessor}
-    if not Tokenizer.exists_in(folder):
+    if cls.preprocessor_cls is None or not Tokenizer.exists_in(folder):
         return arguments
     preprocessor = cls.preprocessor_cls(
         Tokenizer.from_preset(folder),

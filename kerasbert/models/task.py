@@ -107,7 +107,9 @@ class EncoderTask(NamedInputs, Fitting, keras_hub.models.Task):
             self._check_head_of(facts)
         changes = {} if self.dropout is None else {"dropout": self.dropout}
         head = facts.heads[self.task].resolve(config, **self.head_options, **changes)
-        export_task(self, folder, facts, {**head.write_options(), **self._their_values()})
+        written = head.write_options()
+        _check_can_say(facts, self.task, head, written, config)
+        export_task(self, folder, facts, {**written, **self._their_values()})
 
     def _check_head_of(self, facts):
         """Refuse to write one family's head as another's."""
@@ -213,6 +215,22 @@ def pooled_input(facts: Head, backbone: Encoder, outputs, padding_mask):
         return outputs["sequence_output"], facts
     pooling = "mean" if facts.pool == "mean" else "cls"
     return pool(outputs["sequence_output"], padding_mask, pooling), facts
+
+
+def _check_can_say(family, task, head: Head, written, config) -> None:
+    """Refuse a head that its family's `config.json` cannot describe."""
+    plain = family.heads[task]
+    read = plain.resolve(config, **plain.read_options(written))
+    if read != head:
+        differing = [
+            f"{field.name}={getattr(head, field.name)!r}"
+            for field in dataclasses.fields(head)
+            if getattr(head, field.name) != getattr(read, field.name)
+        ]
+        raise ValueError(
+            f"Hugging Face's format of family {family.name!r} cannot say this of the head: "
+            f"{', '.join(differing)}. Received: architecture={plain.architecture!r}"
+        )
 
 
 def without_dense(facts: Head) -> Head:

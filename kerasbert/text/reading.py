@@ -19,6 +19,7 @@ from tokenizers import models
 from kerasbert.text.byte_level_bpe import BYTE_LEVEL_CLASSES
 from kerasbert.text.exact_scores import exact_unigram
 from kerasbert.text.folder_files import read_config, read_json_object, read_text, unreadable
+from kerasbert.text.foreign_folders import in_hugging_face_layout, is_foreign
 from kerasbert.text.special_tokens import declare_special_tokens, find_roles, with_usual_tokens
 from kerasbert.text.unigram import UNIGRAM_CLASSES
 from kerasbert.text.word_piece import WORD_PIECE_CLASSES
@@ -56,6 +57,9 @@ def read_folder(folder: str | os.PathLike) -> TokenizerParts:
         )
     if (folder / ASSETS / "tokenizer.json").is_file():
         folder = folder / ASSETS
+    if is_foreign(folder):
+        with in_hugging_face_layout(folder) as temporary:
+            return read_folder(temporary)
     given = read_config(folder)
     if (folder / "tokenizer.json").is_file():
         return _finish(_read_tokenizer_json(folder, given), given)
@@ -76,7 +80,8 @@ def has_tokenizer(folder: str | os.PathLike) -> bool:
     """Whether `read_folder` would find tokenizer files in a folder."""
     folder = Path(folder)
     candidates = (folder / ASSETS / "tokenizer.json", folder / "tokenizer.json")
-    return any(file.is_file() for file in candidates) or _present_layout(folder) is not None
+    is_present = any(file.is_file() for file in candidates) or is_foreign(folder)
+    return is_present or _present_layout(folder) is not None
 
 
 _Reader = Callable[[Path, Mapping[str, Any]], RustTokenizer]

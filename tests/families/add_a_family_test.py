@@ -167,4 +167,4 @@ def test_the_page_is_short_enough_to_be_true():
     tables = [folder / f"{name.replace('-', '_')}.py" for name in FAMILIES]
     lengths = {path.name: len(path.read_text().splitlines()) for path in tables if path.is_file()}
     assert len(lengths) >= 12
-    assert max(lengths.values()) < 180, lengths
+    assert max(lengths.values()) < 160, lengths

@@ -171,8 +171,10 @@ def test_cost_grows_linearly_with_length(seed, heads, count_scores):
     assert cost(2048) <= 2.1 * cost(1024)
 
 
-@pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    ("dtype", "training"),
+    [("float32", False), ("bfloat16", False), ("float16", False), ("float16", True)],
+)
 @pytest.mark.parametrize("seed", [None, 0])
 def test_rows_without_real_tokens_give_finite_outputs_and_gradients(
     heads, gradients, dtype, training, seed

@@ -4,11 +4,13 @@ import json
 
 import numpy as np
 import pytest
+import torch
 import transformers
 from keras import ops
 
 import kerasbert
 from kerasbert import Encoder, trace
+from tests.parity import tiny_models
 
 UNGAINLY = {
     "vocab_size": 97,
@@ -240,3 +242,30 @@ def test_terms_may_stand_in_one_string_as_in_the_released_files(randomize, tmp_p
     old = {"pos_att_type": "p2c|c2p", "attention_head_size": 12, "padding_idx": 0}
     path.write_text(json.dumps({**json.loads(path.read_text()), **old}))
     assert Encoder.from_preset(tmp_path).config.position.terms == ("p2c", "c2p")
+
+
+@pytest.mark.parametrize("kind", ["Deberta", "DebertaV2"])
+def test_released_names_of_the_masked_lm_head_are_read_without_architectures(
+    kind, make_batch, assert_close_where_real, tmp_path
+):
+    config = getattr(transformers, f"{kind}Config")(
+        **tiny_models.STACK,
+        relative_attention=True,
+        position_biased_input=False,
+        pos_att_type=["c2p", "p2c"],
+        type_vocab_size=0,
+        legacy=False,
+    )
+    theirs = tiny_models.randomize(getattr(transformers, f"{kind}ForMaskedLM")(config))
+    theirs.save_pretrained(tmp_path)
+    path = tmp_path / "config.json"
+    values = json.loads(path.read_text())
+    del values["architectures"]  # as released
+    path.write_text(json.dumps(values))
+    batch = make_batch()
+    with torch.no_grad():
+        expected = theirs(
+            torch.tensor(batch["token_ids"]).long(), torch.tensor(batch["padding_mask"]).long()
+        ).logits
+    ours = kerasbert.MaskedLM.from_preset(tmp_path)
+    assert_close_where_real(ours(batch), expected, batch["padding_mask"])
