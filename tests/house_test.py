@@ -190,3 +190,23 @@ def test_importing_the_package_prints_nothing():
 def test_the_command_is_installed():
     (command,) = importlib.metadata.entry_points(group="console_scripts", name="kerasbert")
     assert callable(command.load())
+
+
+def lines_of_code(path: Path) -> int:
+    """Lines that are neither blank nor comments nor docstrings."""
+    source = path.read_text(encoding="utf-8")
+    documented = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            node
+        ):
+            documented.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return sum(
+        bool(line.strip()) and not line.strip().startswith("#") and number not in documented
+        for number, line in enumerate(source.splitlines(), start=1)
+    )
+
+
+def test_the_encoder_of_all_families_can_be_read_in_one_sitting():
+    files = [path for path in (PACKAGE / "layers").glob("*.py") if path.name != "__init__.py"]
+    assert sum(map(lines_of_code, files)) < 1200

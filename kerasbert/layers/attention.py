@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from kerasbert.layers import tracing
-from kerasbert.layers.initializing import dense
+from kerasbert.layers.part import Part, build_all
 
 # exp(-1e4) is exactly zero in every float type, and -1e4 itself is finite in float16.
 MASKED_SCORE = -1e4
@@ -48,7 +48,7 @@ class AttentionMask(keras.layers.Layer):
         return keras.KerasTensor(self.compute_output_shape(padding_mask.shape), dtype="bool")
 
 
-class SelfAttention(keras.layers.Layer):
+class SelfAttention(Part):
     """Multi-head self-attention, (B, T, D) -> (B, T, D).
 
     It uses `keras.ops.dot_product_attention` where the backend has a fused kernel behind it, and
@@ -64,19 +64,17 @@ class SelfAttention(keras.layers.Layer):
     """
 
     def __init__(self, config, index=0, **kwargs):
-        super().__init__(**kwargs)
-        self.config = config
+        super().__init__(config, **kwargs)
         self.num_heads = config.num_heads
         self.head_size = config.block_dim // config.num_heads
         self.scale = self.head_size**-0.5
-        make = {"dtype": self.dtype_policy}
         key_bias = config.use_bias and config.position.key_bias
-        self.query = dense(config, config.block_dim, name="query", **make)
-        self.key = dense(config, config.block_dim, name="key", use_bias=key_bias, **make)
-        self.value = dense(config, config.block_dim, name="value", **make)
-        self.projection = dense(config, config.block_dim, name="output", **make)
-        self.sparse = config.attention.layer(config, index, name="sparse", **make)
-        self.dropout = keras.layers.Dropout(config.attention_dropout, **make)
+        self.query = self._dense(config.block_dim, "query")
+        self.key = self._dense(config.block_dim, "key", use_bias=key_bias)
+        self.value = self._dense(config.block_dim, "value")
+        self.projection = self._dense(config.block_dim, "output")
+        self.sparse = config.attention.layer(config, index, name="sparse", dtype=self.dtype_policy)
+        self.dropout = self._dropout(config.attention_dropout)
         self._has_fused = _backend_has_fused_attention()
 
     def build(self, x_shape, context_shape=None, query_input_shape=None, value_input_shape=None):
@@ -84,9 +82,8 @@ class SelfAttention(keras.layers.Layer):
         self.key.build(x_shape)
         self.value.build(value_input_shape or x_shape)
         self.projection.build((*x_shape[:-1], self.config.block_dim))
-        if self.sparse is not None:
-            self.sparse.build(x_shape)
-        self.built = True
+        build_all(x_shape, self.sparse)
+        super().build()
 
     def call(self, x, context, query_input=None, value_input=None, training=False):
         """Attend.
@@ -156,9 +153,6 @@ class SelfAttention(keras.layers.Layer):
         weights = self.dropout(weights, training=training)
         y = ops.matmul(weights, ops.transpose(value, (0, 2, 1, 3)))  # (B, N, T, H)
         return ops.transpose(y, (0, 2, 1, 3))  # (B, T, N, H)
-
-    def compute_output_shape(self, x_shape, *_, **__):
-        return x_shape
 
 
 def masked_softmax(scores, mask):

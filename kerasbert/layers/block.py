@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import keras
-
 from kerasbert.layers import tracing
 from kerasbert.layers.bottleneck import BottleneckEntry, BottleneckExit
 from kerasbert.layers.convolution import ConvolutionBranch
 from kerasbert.layers.feed_forward import FeedForward
-from kerasbert.layers.initializing import norm
+from kerasbert.layers.part import Part, build_all
 
 
-class EncoderBlock(keras.layers.Layer):
+class EncoderBlock(Part):
     """Self-attention and feed-forward, each with dropout, residual sum and layer normalisation.
 
     Args:
@@ -20,34 +18,31 @@ class EncoderBlock(keras.layers.Layer):
     """
 
     def __init__(self, config, index=0, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(config, **kwargs)
         self.normalize_first = config.norm_placement == "pre"
         make = {"dtype": self.dtype_policy}
         self.attention = config.position.attention(config, index, name="attention", **make)
         has_norm = config.first_attention_norm or index > 0
-        self.attention_norm = norm(config, name="attention_norm", **make) if has_norm else None
+        self.attention_norm = self._norm("attention_norm") if has_norm else None
         extra = config.bottleneck.feed_forwards - 1 if config.bottleneck else 0
         self.extra_feed_forwards = [
             FeedForward(config, name=f"feed_forward_{j}", **make) for j in range(extra)
         ]
-        self.extra_norms = [
-            norm(config, name=f"feed_forward_{j}_norm", **make) for j in range(extra)
-        ]
+        self.extra_norms = [self._norm(f"feed_forward_{j}_norm") for j in range(extra)]
         self.feed_forward = FeedForward(config, name="feed_forward", **make)
-        self.feed_forward_norm = norm(config, name="feed_forward_norm", **make)
+        self.feed_forward_norm = self._norm("feed_forward_norm")
         # With a bottleneck, only what leaves the block is dropped out.
         rate = 0 if config.bottleneck else config.hidden_dropout
-        self.dropout = keras.layers.Dropout(rate, **make)
+        self.dropout = self._dropout(rate)
         self.entry = self.exit = self.convolution = None
         if config.bottleneck:
             self.entry = BottleneckEntry(config, name="bottleneck", **make)
             self.exit = BottleneckExit(config, name="bottleneck", **make)
         if config.convolution and index == 0:
             self.convolution = ConvolutionBranch(config, name="convolution", **make)
-        self.block_dim = config.block_dim
 
     def build(self, x_shape, context_shape=None, query_input_shape=None):
-        inner = (*x_shape[:-1], self.block_dim)
+        inner = (*x_shape[:-1], self.config.block_dim)
         attention_shapes = (x_shape, context_shape)
         if self.entry is not None:
             self.entry.build(x_shape)
@@ -55,14 +50,11 @@ class EncoderBlock(keras.layers.Layer):
             attention_shapes = (query_shape, context_shape, None, value_shape)
             self.exit.build(inner, x_shape)
         self.attention.build(*attention_shapes)
-        if self.attention_norm is not None:
-            self.attention_norm.build(inner)
+        build_all(inner, self.attention_norm)
         for feed_forward, normalize in self._feed_forwards():
-            feed_forward.build(inner)
-            normalize.build(inner)
-        if self.convolution is not None:
-            self.convolution.build(x_shape)
-        self.built = True
+            build_all(inner, feed_forward, normalize)
+        build_all(x_shape, self.convolution)
+        super().build()
 
     def call(self, x, context, query_input=None, training=False):
         """Encode.
@@ -113,6 +105,3 @@ class EncoderBlock(keras.layers.Layer):
             y = self.dropout(y, training=training)
         y = x + y
         return y if self.normalize_first else normalize(y)
-
-    def compute_output_shape(self, x_shape, *_, **__):
-        return x_shape

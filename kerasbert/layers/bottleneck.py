@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-import keras
-
-from kerasbert.layers.initializing import dense, norm
+from kerasbert.layers.part import Part, build_all
 
 _ATTENTION_INPUTS = ("shared", "block")
 
@@ -37,7 +35,7 @@ class Bottleneck:
             )
 
 
-class BottleneckEntry(keras.layers.Layer):
+class BottleneckEntry(Part):
     """Hidden states (B, T, D) to a block's states, and its attention's query-key and value inputs.
 
     Args:
@@ -45,23 +43,20 @@ class BottleneckEntry(keras.layers.Layer):
     """
 
     def __init__(self, config, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(config, **kwargs)
         self.facts = config.bottleneck
-        make = {"dtype": self.dtype_policy}
-        self.dense = dense(config, self.facts.dim, name="input", **make)
-        self.norm = norm(config, name="input_norm", **make)
+        self.dense = self._dense(self.facts.dim, "input")
+        self.norm = self._norm("input_norm")
+        self.attention_dense = self.attention_norm = None
         if self.facts.attention_input == "shared":
-            self.attention_dense = dense(config, self.facts.dim, name="attention", **make)
-            self.attention_norm = norm(config, name="attention_norm", **make)
+            self.attention_dense = self._dense(self.facts.dim, "attention")
+            self.attention_norm = self._norm("attention_norm")
 
     def build(self, x_shape):
         inner = (*x_shape[:-1], self.facts.dim)
-        self.dense.build(x_shape)
-        self.norm.build(inner)
-        if self.facts.attention_input == "shared":
-            self.attention_dense.build(x_shape)
-            self.attention_norm.build(inner)
-        self.built = True
+        build_all(x_shape, self.dense, self.attention_dense)
+        build_all(inner, self.norm, self.attention_norm)
+        super().build()
 
     def call(self, x):
         y = self.norm(self.dense(x))  # (B, T, dim)
@@ -74,7 +69,7 @@ class BottleneckEntry(keras.layers.Layer):
         return (inner, inner, x_shape if self.facts.attention_input == "shared" else inner)
 
 
-class BottleneckExit(keras.layers.Layer):
+class BottleneckExit(Part):
     """A block's states (B, T, dim) back to the hidden states (B, T, D), added to its input.
 
     Args:
@@ -82,16 +77,15 @@ class BottleneckExit(keras.layers.Layer):
     """
 
     def __init__(self, config, **kwargs):
-        super().__init__(**kwargs)
-        make = {"dtype": self.dtype_policy}
-        self.dense = dense(config, config.hidden_dim, name="output", **make)
-        self.norm = norm(config, name="output_norm", **make)
-        self.dropout = keras.layers.Dropout(config.hidden_dropout, **make)
+        super().__init__(config, **kwargs)
+        self.dense = self._dense(config.hidden_dim, "output")
+        self.norm = self._norm("output_norm")
+        self.dropout = self._dropout(config.hidden_dropout)
 
     def build(self, y_shape, x_shape):
         self.dense.build(y_shape)
         self.norm.build(x_shape)
-        self.built = True
+        super().build()
 
     def call(self, y, x, training=False):
         return self.norm(self.dropout(self.dense(y), training=training) + x)

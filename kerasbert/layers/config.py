@@ -41,23 +41,8 @@ _TAGGED_FIELDS = {
     "convolution": (Convolution, True),
 }
 
-_POSITIVE = (
-    "vocabulary_size",
-    "num_layers",
-    "num_heads",
-    "hidden_dim",
-    "intermediate_dim",
-    "max_sequence_length",
-)
+_MAY_BE_ZERO = ("num_segments", "num_task_types", "pad_token_id")
 _RATES = ("hidden_dropout", "attention_dropout")
-_SWITCHES = (
-    "trigram",
-    "gated_feed_forward",
-    "first_attention_norm",
-    "norm_bias",
-    "use_bias",
-    "causal",
-)
 _CHOICES = {
     "activation": tuple(sorted(ACTIVATIONS)),
     "pooler": (None, *sorted(ACTIVATIONS)),
@@ -154,17 +139,15 @@ class EncoderConfig:
     convolution: Convolution | None = None
 
     def __post_init__(self):
-        for name in _POSITIVE:
-            self._require_int(name, at_least=1)
-        for name in ("num_segments", "num_task_types", "pad_token_id"):
-            self._require_int(name, at_least=0)
-        if self.embedding_dim is not None:
-            self._require_int("embedding_dim", at_least=1)
+        for field in dataclasses.fields(self):
+            name, value = field.name, getattr(self, field.name)
+            if field.type == "bool":
+                self._require(name, isinstance(value, bool), "must be True or False")
+            elif field.type == "int" or (name == "embedding_dim" and value is not None):
+                self._require_int(name, at_least=0 if name in _MAY_BE_ZERO else 1)
         for name in _RATES:
             value = getattr(self, name)
             self._require(name, _is_number(value) and 0 <= value < 1, "must be in [0, 1)")
-        for name in _SWITCHES:
-            self._require(name, isinstance(getattr(self, name), bool), "must be True or False")
         for name in ("norm_epsilon", "initializer_range"):
             value = getattr(self, name)
             self._require(name, _is_number(value) and value > 0, "must be a positive number")

@@ -9,7 +9,8 @@ import keras
 from keras import ops
 
 from kerasbert.layers.activations import ACTIVATIONS, activation
-from kerasbert.layers.initializing import initializer, norm
+from kerasbert.layers.initializing import initializer
+from kerasbert.layers.part import Part, build_all
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Convolution:
             )
 
 
-class ConvolutionBranch(keras.layers.Layer):
+class ConvolutionBranch(Part):
     """Input x and output y of a block, each (B, T, D) -> norm(y + activation(convolution(x))).
 
     Args:
@@ -48,8 +49,7 @@ class ConvolutionBranch(keras.layers.Layer):
     """
 
     def __init__(self, config, **kwargs):
-        super().__init__(**kwargs)
-        make = {"dtype": self.dtype_policy}
+        super().__init__(config, **kwargs)
         facts = config.convolution
         self.convolution = keras.layers.Conv1D(
             config.hidden_dim,
@@ -58,21 +58,17 @@ class ConvolutionBranch(keras.layers.Layer):
             groups=facts.groups,
             kernel_initializer=initializer(config),
             name="convolution",
-            **make,
+            dtype=self.dtype_policy,
         )
         self.activation = activation(facts.activation)
-        self.norm = norm(config, name="norm", **make)
-        self.dropout = keras.layers.Dropout(config.hidden_dropout, **make)
+        self.norm = self._norm("norm")
+        self.dropout = self._dropout(config.hidden_dropout)
 
     def build(self, x_shape, y_shape=None, padding_mask_shape=None):
-        self.convolution.build(x_shape)
-        self.norm.build(x_shape)
-        self.built = True
+        build_all(x_shape, self.convolution, self.norm)
+        super().build()
 
     def call(self, x, y, padding_mask, training=False):
         real = ops.cast(ops.expand_dims(padding_mask, -1), x.dtype)  # (B, T, 1)
         z = self.convolution(x * real) * real  # padding gives nothing to its neighbours
         return self.norm(y + self.activation(self.dropout(z, training=training)))
-
-    def compute_output_shape(self, x_shape, *_):
-        return x_shape

@@ -21,7 +21,7 @@ import numpy as np
 from keras import ops
 
 from kerasbert.layers.attention import SelfAttention
-from kerasbert.layers.initializing import dense, embedding, norm
+from kerasbert.layers.part import Part, build_all
 from kerasbert.layers.patterns import Full
 from kerasbert.layers.positions import Absolute, Position
 
@@ -35,21 +35,18 @@ class DisentangledSelfAttention(SelfAttention):
         super().__init__(config, index, **kwargs)
         self.position = position = config.position
         self.scale = (self.head_size * (1 + len(position.terms))) ** -0.5
-        make = {"dtype": self.dtype_policy}
-        self.position_dropout = keras.layers.Dropout(config.hidden_dropout, **make)
+        self.position_dropout = self._dropout(config.hidden_dropout)
         self.position_key = self.position_query = None
         width, own = config.hidden_dim, () if position.shared_projections else position.terms
         if "c2p" in own:
             bias = config.use_bias and position.key_bias
-            self.position_key = dense(config, width, name="position_key", use_bias=bias, **make)
+            self.position_key = self._dense(width, "position_key", use_bias=bias)
         if "p2c" in own:
-            self.position_query = dense(config, width, name="position_query", **make)
+            self.position_query = self._dense(width, "position_query")
 
     def build(self, x_shape, *shapes):
         super().build(x_shape, *shapes)
-        for projection in (self.position_key, self.position_query):
-            if projection is not None:
-                projection.build((None, self.config.hidden_dim))
+        build_all((None, self.config.hidden_dim), self.position_key, self.position_query)
 
     def _position_scores(self, query, key, context, training):
         rows, falling, rising = context["positions"]  # (R, D), (2T,), (2T,)
@@ -88,7 +85,7 @@ class DisentangledSelfAttention(SelfAttention):
         return ops.reshape(y, (self.num_heads, -1, length, width))[:, :, :, length - 1 :]
 
 
-class RelativePositions(keras.layers.Layer):
+class RelativePositions(Part):
     """What all blocks know of distances: the output for a padding mask (B, T).
 
     It gives the rows of the table that T tokens need, (R, D), and twice the index into them for 2T
@@ -99,19 +96,16 @@ class RelativePositions(keras.layers.Layer):
     """
 
     def __init__(self, config, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(config, **kwargs)
         self.longest = config.max_sequence_length
         self.row = config.position.rows(config)  # of each distance from -longest to longest
-        make, count = {"dtype": self.dtype_policy}, 2 * config.position.span(config)
-        self.table = embedding(config, count, config.hidden_dim, name="table", **make)
-        normalize = config.position.normalize
-        self.norm = norm(config, name="norm", kind="layer", **make) if normalize else None
+        self.table = self._table(2 * config.position.span(config), config.hidden_dim, "table")
+        self.norm = self._norm("norm", kind="layer") if config.position.normalize else None
 
     def build(self, padding_mask_shape):
         self.table.build((None,))
-        if self.norm is not None:
-            self.norm.build((None, self.table.output_dim))
-        self.built = True
+        build_all((None, self.table.output_dim), self.norm)
+        super().build()
 
     def call(self, padding_mask):
         length = ops.shape(padding_mask)[1]

@@ -5,14 +5,13 @@ Shapes: B batch, T tokens, E embedding_dim, D hidden_dim.
 
 from __future__ import annotations
 
-import keras
 from keras import ops
 
 from kerasbert.layers import tracing
-from kerasbert.layers.initializing import dense, embedding, norm
+from kerasbert.layers.part import Part, build_all
 
 
-class Embeddings(keras.layers.Layer):
+class Embeddings(Part):
     """Token ids to the first hidden states, (B, T) -> (B, T, D).
 
     Args:
@@ -20,41 +19,31 @@ class Embeddings(keras.layers.Layer):
     """
 
     def __init__(self, config, **kwargs):
-        super().__init__(**kwargs)
-        self.config = config
-        make = {"dtype": self.dtype_policy}
+        super().__init__(config, **kwargs)
         token_width = config.embedding_dim or config.hidden_dim
         self.width = config.hidden_dim if config.trigram else token_width  # where all are summed
-        self.token = embedding(config, config.vocabulary_size, token_width, name="token", **make)
+        self.token = self._table(config.vocabulary_size, token_width, "token")
         self.absolute = config.position.absolute
         self.position = self.segment = self.task_type = self.projection = None
         if self.absolute is not None:
             rows = config.max_sequence_length + self.absolute.offset
-            self.position = embedding(config, rows, self.width, name="position", **make)
+            self.position = self._table(rows, self.width, "position")
         if config.num_segments:
-            self.segment = embedding(
-                config, config.num_segments, self.width, name="segment", **make
-            )
+            self.segment = self._table(config.num_segments, self.width, "segment")
         if config.num_task_types:
-            self.task_type = embedding(
-                config, config.num_task_types, self.width, name="task_type", **make
-            )
-        self.norm = norm(config, name="norm", **make)
-        self.dropout = keras.layers.Dropout(config.hidden_dropout, **make)
+            self.task_type = self._table(config.num_task_types, self.width, "task_type")
+        self.norm = self._norm("norm")
+        self.dropout = self._dropout(config.hidden_dropout)
         if config.embedding_dim:
-            self.projection = dense(
-                config, config.hidden_dim, name="projection", use_bias=True, **make
-            )
+            self.projection = self._dense(config.hidden_dim, "projection", use_bias=True)
 
     def build(self, token_ids_shape, *_, **__):
-        for table in (self.token, self.position, self.segment, self.task_type):
-            if table is not None:
-                table.build(token_ids_shape)
+        build_all(token_ids_shape, self.token, self.position, self.segment, self.task_type)
         self.norm.build((None, None, self.width))
         if self.projection is not None:
             width = self.config.embedding_dim
             self.projection.build((None, None, 3 * width if self.config.trigram else width))
-        self.built = True
+        super().build()
 
     def call(self, token_ids, padding_mask, segment_ids=None, task_type_ids=None, training=False):
         self._check_length(token_ids)
@@ -83,7 +72,7 @@ class Embeddings(keras.layers.Layer):
                 f"windows. Received: length={length}, max_sequence_length={longest}"
             )
 
-    def compute_output_shape(self, token_ids_shape, **_):
+    def compute_output_shape(self, token_ids_shape, *_, **__):
         return (*token_ids_shape, self.config.hidden_dim)
 
 

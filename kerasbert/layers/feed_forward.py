@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import keras
-
-from kerasbert.layers.initializing import dense
+from kerasbert.layers.part import Part, build_all
 
 
-class FeedForward(keras.layers.Layer):
+class FeedForward(Part):
     """Two dense layers around an activation, (B, T, D) -> (B, T, D).
 
     With `config.gated_feed_forward` the activated projection is multiplied with a linear one
@@ -18,35 +16,19 @@ class FeedForward(keras.layers.Layer):
     """
 
     def __init__(self, config, **kwargs):
-        super().__init__(**kwargs)
-        self.config = config
-        make = {"dtype": self.dtype_policy}
-        self.intermediate = dense(
-            config,
-            config.intermediate_dim,
-            name="intermediate",
-            activation=config.activation,
-            **make,
-        )
-        self.gate = (
-            dense(config, config.intermediate_dim, name="gate", **make)
-            if config.gated_feed_forward
-            else None
-        )
-        self.projection = dense(config, config.block_dim, name="output", **make)
+        super().__init__(config, **kwargs)
+        width = config.intermediate_dim
+        self.intermediate = self._dense(width, "intermediate", activation=config.activation)
+        self.gate = self._dense(width, "gate") if config.gated_feed_forward else None
+        self.projection = self._dense(config.block_dim, "output")
 
     def build(self, x_shape):
-        self.intermediate.build(x_shape)
-        if self.gate is not None:
-            self.gate.build(x_shape)
+        build_all(x_shape, self.intermediate, self.gate)
         self.projection.build((*x_shape[:-1], self.config.intermediate_dim))
-        self.built = True
+        super().build()
 
     def call(self, x):
         y = self.intermediate(x)  # (B, T, intermediate_dim)
         if self.gate is not None:
             y = y * self.gate(x)
         return self.projection(y)
-
-    def compute_output_shape(self, x_shape):
-        return x_shape

@@ -7,11 +7,10 @@ from __future__ import annotations
 import dataclasses
 import math
 
-import keras
 from keras import ops
 
 from kerasbert.layers.attention import SelfAttention
-from kerasbert.layers.initializing import embedding
+from kerasbert.layers.part import Part
 from kerasbert.layers.positions import Absolute, Position
 
 
@@ -22,7 +21,7 @@ class BiasedSelfAttention(SelfAttention):
         return context["positions"]
 
 
-class RelativePositionBias(keras.layers.Layer):
+class RelativePositionBias(Part):
     """The bias of each head for each distance: padding mask (B, T) -> (1, N, T, T).
 
     Args:
@@ -30,25 +29,21 @@ class RelativePositionBias(keras.layers.Layer):
     """
 
     def __init__(self, config, **kwargs):
-        super().__init__(**kwargs)
-        self.position = config.position
-        self.num_heads = config.num_heads
-        self.table = embedding(
-            config, config.position.buckets, config.num_heads, name="bias", dtype=self.dtype_policy
-        )
+        super().__init__(config, **kwargs)
+        self.table = self._table(config.position.buckets, config.num_heads, "bias")
 
     def build(self, padding_mask_shape):
         self.table.build(padding_mask_shape)
-        self.built = True
+        super().build()
 
     def call(self, padding_mask):
         place = ops.arange(ops.shape(padding_mask)[1], dtype="int32")
         distance = ops.expand_dims(place, 0) - ops.expand_dims(place, 1)  # (T, T): key - query
-        bias = self.table(self.position.bucket(distance))  # (T, T, N)
+        bias = self.table(self.config.position.bucket(distance))  # (T, T, N)
         return ops.expand_dims(ops.transpose(bias, (2, 0, 1)), 0)
 
     def compute_output_shape(self, padding_mask_shape):
-        return (1, self.num_heads, padding_mask_shape[1], padding_mask_shape[1])
+        return (1, self.config.num_heads, padding_mask_shape[1], padding_mask_shape[1])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,6 @@ Shapes: B batch, T tokens, N heads, H head size; C queries of a block, S keys th
 
 from __future__ import annotations
 
-import keras
 from keras import ops
 
 from kerasbert.layers.attention import (
@@ -13,9 +12,10 @@ from kerasbert.layers.attention import (
     SelfAttention,
     _backend_has_fused_attention,
 )
+from kerasbert.layers.part import Part
 
 
-class SparseAttention(keras.layers.Layer):
+class SparseAttention(Part):
     """Base of what `Pattern.layer` gives.
 
     There is one way for all lengths, without a condition: XLA cannot derive TensorFlow's where
@@ -26,14 +26,11 @@ class SparseAttention(keras.layers.Layer):
     """
 
     def __init__(self, config, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(config, **kwargs)
         self.scale = (config.block_dim // config.num_heads) ** -0.5
         self.drops_weights = config.attention_dropout > 0
-        self.dropout = keras.layers.Dropout(config.attention_dropout, dtype=self.dtype_policy)
+        self.dropout = self._dropout(config.attention_dropout)
         self._has_fused = _backend_has_fused_attention()
-
-    def build(self, x_shape):
-        self.built = True
 
     def _attend(self, query, key, value, bias, training):
         """softmax(Q K^T / sqrt(H) + bias) V: query (..., C, N, H), key and value (..., S, N, H),

@@ -13,7 +13,7 @@ import numpy as np
 from keras import ops
 
 from kerasbert.layers.attention import SelfAttention
-from kerasbert.layers.initializing import dense
+from kerasbert.layers.part import build_all
 from kerasbert.layers.patterns import Pattern
 from kerasbert.layers.sparse import SparseAttention, bias_unless, check_sparse, split
 from kerasbert.layers.stack import num_blocks
@@ -80,14 +80,12 @@ class GlobalWindowAttention(WindowAttention):
         super().__init__(config, reach, **kwargs)
         self.slots = np.arange(config.attention.max_global_tokens, dtype="int32")[:, None]  # (G, 1)
         self.query, self.key, self.value = (
-            dense(config, config.block_dim, name=name, dtype=self.dtype_policy)
-            for name in ("query", "key", "value")
+            self._dense(config.block_dim, name) for name in ("query", "key", "value")
         )
 
     def build(self, x_shape):
-        for projection in (self.query, self.key, self.value):
-            projection.build(x_shape)
-        self.built = True
+        build_all(x_shape, self.query, self.key, self.value)
+        super().build()
 
     def call(self, x, query, key, value, context, training=False):
         is_real = ops.cast(context["padding_mask"], "int32")

@@ -103,6 +103,7 @@ def test_dropout_comes_from_the_configuration(x):
     block = randomized(EncoderBlock(CONFIG.replace(hidden_dropout=0.5)), (None, None, 6))
     context = {"attention_mask": np.ones((2, 1, 1, 3), bool)}
     first, second = (
-        ops.convert_to_numpy(block(ops.convert_to_tensor(x), context, training=True)) for _ in range(2)
+        ops.convert_to_numpy(block(ops.convert_to_tensor(x), context, training=True))
+        for _ in range(2)
     )
     assert np.abs(first - second).max() > 1e-3
