@@ -46,6 +46,7 @@ class NamedWeights:
         variables: Mapping[str, keras.Variable],
         rows: Iterable[Row],
         copies: Iterable[Row] = (),
+        are_tied: bool = True,
         left_out: str | None = None,
     ) -> None:
         """Fill `variables` (by path) from the files.
@@ -58,6 +59,8 @@ class NamedWeights:
             rows: the table of the model.
             copies: rows of further copies of variables (tied weights); one of them serves where
                 the variable's own key is missing.
+            are_tied: whether the model uses the copies as well; if it does not, one that differs is
+                a weight that it does not have.
             left_out: start of the paths of rows that the model does without on purpose; they are
                 not reported.
 
@@ -69,11 +72,17 @@ class NamedWeights:
         copies = [row for row in copies if self.key(row) is not None]
         known = [row for row in rows if left_out and row.ours.startswith(left_out)]
         plan = self._plan(variables, rows, copies)
-        self._check_copies(plan, copies)
-        known += [*copies, *(row for _, row in plan)]
+        differing = self._differing(plan, copies)
+        if differing and are_tied:
+            copy, row = next(iter(differing.items()))
+            raise CheckpointError(
+                f"{self.key(copy)} and {self.key(row)} in {self.folder} differ. Models with "
+                "untied weights are not supported."
+            )
+        known += [*(row for _, row in plan), *(row for row in copies if row not in differing)]
         self._report_unused(self.key(row) for row in known)
         for variable, row in plan:
-            variable.assign(row.to_ours(self.files.read(self.key(row))))
+            variable.assign(self._read(row))
 
     def _plan(self, variables, rows, copies):
         by_path = {row.ours: row for row in rows}
@@ -86,7 +95,7 @@ class NamedWeights:
             key = self.key(row)
             if key is None:
                 problems.append(f"{row.theirs}: missing, expected for {path} of shape {wanted}")
-            elif row.shape_of_ours(found := self.files.shape(key)) != wanted:
+            elif not row.fits(found := self.files.shape(key), wanted):
                 file = self.files.file_of(key).name
                 wanted = row.shape_of_theirs(wanted)
                 problems.append(f"{key}: shape {found} in {file}, {wanted} in the model")
@@ -100,19 +109,19 @@ class NamedWeights:
             )
         return plan
 
-    def _check_copies(self, plan, copies):
-        """Refuse a file whose "copies" were trained apart: the model has one variable for both."""
+    def _differing(self, plan, copies) -> dict[Row, Row]:
+        """The "copies" that were trained apart, with the rows that are loaded in their place."""
         loaded = {row.ours: row for _, row in plan}
-        for copy in copies:
-            row = loaded.get(copy.ours, copy)
-            if row == copy:
-                continue
-            value, other = (r.to_ours(self.files.read(self.key(r))) for r in (row, copy))
-            if not np.array_equal(value, other):
-                raise CheckpointError(
-                    f"{self.key(copy)} and {self.key(row)} in {self.folder} differ. Models with "
-                    "untied weights are not supported."
-                )
+        pairs = {copy: loaded.get(copy.ours, copy) for copy in copies}
+        return {
+            copy: row
+            for copy, row in pairs.items()
+            if row != copy and not np.array_equal(*(self._read(one) for one in (copy, row)))
+        }
+
+    def _read(self, row: Row) -> np.ndarray:
+        """The value of a row's variable."""
+        return row.to_ours(self.files.read(self.key(row)))
 
     def _report_unused(self, used):
         unused = sorted(set(self.files) - set(used))

@@ -79,11 +79,9 @@ class Row:
         array = array if self.part is None else self.part.cut(array)
         return array.T if self.transpose else array
 
-    def shape_of_ours(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The variable's shape, from that of the key's array."""
-        if self.part is not None and shape:
-            shape = (shape[0] // self.part.count, *shape[1:])
-        return shape[::-1] if self.transpose else shape
+    def fits(self, theirs: tuple[int, ...], ours: tuple[int, ...]) -> bool:
+        """Whether a key's array and the variable have shapes that go together."""
+        return theirs == self.shape_of_theirs(ours)
 
     def shape_of_theirs(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the key's array, from that of the variable."""

@@ -53,7 +53,9 @@ class SparseAttention(Part):
 def split(x, size, blocks):
     """(B, T, ...) -> (B, K, C, ...) with K `blocks` of `size` C, zeros after the end."""
     batch, length = ops.shape(x)[:2]
-    x = ops.pad(x, ((0, 0), (0, size * blocks - length), *((0, 0),) * (len(x.shape) - 2)))
+    extra = size * blocks - length
+    if not isinstance(extra, int) or extra:
+        x = ops.pad(x, ((0, 0), (0, extra), *((0, 0),) * (len(x.shape) - 2)))
     return ops.reshape(x, (batch, blocks, size, *x.shape[2:]))
 
 

@@ -119,6 +119,8 @@ class GlobalWindowAttention(WindowAttention):
 def _with_neighbours(x, size, reach):
     """Blocks (B, K, C, ...) with the nearest of those beside them (B, K, S, ...), zeros beyond the
     ends."""
+    if isinstance(reach, int) and not reach:
+        return x
     rest = ((0, 0),) * (len(x.shape) - 2)
     before = ops.pad(x[:, :-1, size - reach :], ((0, 0), (1, 0), *rest))
     after = ops.pad(x[:, 1:, :reach], ((0, 0), (0, 1), *rest))

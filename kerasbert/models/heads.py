@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import keras
 from keras import ops
 
@@ -137,3 +139,26 @@ def quantized_policies(head) -> dict | None:
         if layer.quantization_mode is not None:
             policies[layer.path] = layer.dtype_policy
     return keras.dtype_policies.serialize(policies) if len(policies) else None
+
+
+def pooled_input(facts: Head, backbone, outputs, padding_mask):
+    """What the head reads, and the facts of what remains of it: where the encoder has a pooler,
+    that is the head's dense layer."""
+    if facts.pool == "pooled" and backbone.config.pooler:
+        return outputs["pooled_output"], without_dense(facts)
+    freeze_pooler(backbone)
+    if facts.pool is None:
+        return outputs["sequence_output"], facts
+    pooling = "mean" if facts.pool == "mean" else "cls"
+    return pool(outputs["sequence_output"], padding_mask, pooling), facts
+
+
+def without_dense(facts: Head) -> Head:
+    """A head of its output alone."""
+    return dataclasses.replace(facts, dense=None, norm=False)
+
+
+def freeze_pooler(backbone) -> None:
+    """A pooler that a task does not read would get no gradient."""
+    if backbone.config.pooler:
+        backbone.get_layer("pooler").trainable = False

@@ -58,6 +58,7 @@ def load_encoder(cls, source: Source, load_weights: bool, changes: Mapping[str, 
             variables_by_path(encoder),
             expand(folder.encoder_rows, config),
             copies=expand(folder.copies, config),
+            are_tied=False,
         )
     return encoder
 
@@ -126,6 +127,7 @@ def _load_foreign_task(cls, source, load_weights, changes, encoder_changes):
                 {p: v for p, v in variables.items() if not p.startswith(cls.only_ours)},
                 expand((*folder.encoder_rows, *head_rows), config),
                 copies=expand(folder.copies, config),
+                are_tied=keeps_head and bool(folder.family.head(cls.task).tied),
                 left_out="pooler/",
             )
     if saved and not keeps_head:

@@ -6,10 +6,10 @@ import keras
 from keras import ops
 
 from kerasbert.models.enhanced_decoder import EnhancedMaskDecoder
-from kerasbert.models.heads import MaskedLMHead
+from kerasbert.models.heads import MaskedLMHead, freeze_pooler
 from kerasbert.models.losses import TokenCrossEntropy
 from kerasbert.models.named_inputs import MASK_POSITIONS
-from kerasbert.models.task import EncoderTask, freeze_pooler
+from kerasbert.models.task import EncoderTask
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import keras
 from keras import ops
 
-from kerasbert.models.task import LinearHeadTask, pooled_input
+from kerasbert.models.heads import pooled_input
+from kerasbert.models.linear_head_task import LinearHeadTask
 
 
 class FlattenChoices(keras.layers.Layer):
@@ -60,27 +61,19 @@ class MultipleChoice(LinearHeadTask):
     """
 
     task = "multiple_choice"
+    num_outputs = 1
 
-    def __init__(
-        self,
-        backbone,
-        preprocessor=None,
-        dropout=None,
-        head_options=None,
-        head_dtype=None,
-        name=None,
-        compile=True,
-    ):
-        facts = self._set_up(backbone, preprocessor, dropout, head_options)
+    def _states(self, facts):
+        backbone = self.backbone
         inputs = {
             name: keras.Input((None, None), dtype="int32", name=name)
             for name in backbone.input_names
         }
         flat = {name: FlattenChoices()(array) for name, array in inputs.items()}
-        states, facts = pooled_input(facts, backbone, backbone(flat), flat["padding_mask"])
-        self.head = self._make_head(facts, 1, head_dtype)
-        logits = ScoresOfChoices()(self.head(states), inputs["token_ids"])
-        super().__init__(inputs=inputs, outputs=logits, name=name, compile=compile)
+        return inputs, *pooled_input(facts, backbone, backbone(flat), flat["padding_mask"])
+
+    def _logits(self, outputs, inputs):
+        return ScoresOfChoices()(outputs, inputs["token_ids"])
 
     def _default_loss(self):
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import keras
 
 from kerasbert.families.heads import Head
-from kerasbert.models.heads import ClassificationHead, MaskedLMHead
+from kerasbert.models.heads import ClassificationHead, MaskedLMHead, pooled_input
 from kerasbert.models.losses import TokenCrossEntropy
-from kerasbert.models.task import EncoderTask, pooled_input
+from kerasbert.models.task import EncoderTask
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")

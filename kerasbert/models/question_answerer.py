@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import keras
 
+from kerasbert.models.linear_head_task import LinearHeadTask
 from kerasbert.models.losses import answer_span_loss
-from kerasbert.models.task import LinearHeadTask, pooled_input
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")
@@ -41,22 +41,7 @@ class QuestionAnswerer(LinearHeadTask):
     """
 
     task = "question_answerer"
-
-    def __init__(
-        self,
-        backbone,
-        preprocessor=None,
-        dropout=None,
-        head_options=None,
-        head_dtype=None,
-        name=None,
-        compile=True,
-    ):
-        facts = self._set_up(backbone, preprocessor, dropout, head_options)
-        inputs = backbone.input
-        states, facts = pooled_input(facts, backbone, backbone(inputs), inputs["padding_mask"])
-        self.head = self._make_head(facts, 2, head_dtype)
-        super().__init__(inputs=inputs, outputs=self.head(states), name=name, compile=compile)
+    num_outputs = 2  # the first token and the last
 
     def _default_loss(self):
         return answer_span_loss

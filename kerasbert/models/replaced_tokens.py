@@ -5,7 +5,7 @@ from __future__ import annotations
 import keras
 from keras import ops
 
-from kerasbert.models.task import LinearHeadTask, pooled_input
+from kerasbert.models.linear_head_task import LinearHeadTask
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")
@@ -40,23 +40,10 @@ class ReplacedTokenDetector(LinearHeadTask):
     """
 
     task = "replaced_tokens"
+    num_outputs = 1
 
-    def __init__(
-        self,
-        backbone,
-        preprocessor=None,
-        dropout=None,
-        head_options=None,
-        head_dtype=None,
-        name=None,
-        compile=True,
-    ):
-        facts = self._set_up(backbone, preprocessor, dropout, head_options)
-        inputs = backbone.input
-        states, facts = pooled_input(facts, backbone, backbone(inputs), inputs["padding_mask"])
-        self.head = self._make_head(facts, 1, head_dtype)
-        logits = ops.squeeze(self.head(states), axis=-1)
-        super().__init__(inputs=inputs, outputs=logits, name=name, compile=compile)
+    def _logits(self, outputs, inputs):
+        return ops.squeeze(outputs, axis=-1)
 
     def _default_loss(self):
         return keras.losses.BinaryCrossentropy(from_logits=True)

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import keras
 import keras_hub
 import numpy as np
 
@@ -16,7 +15,6 @@ from kerasbert.checkpoints.sources import resolve
 from kerasbert.families import Head, family_for, get_family
 from kerasbert.models.encoder import Encoder
 from kerasbert.models.fitting import Fitting
-from kerasbert.models.heads import ClassificationHead, pool, quantized_policies
 from kerasbert.models.loading import load_task
 from kerasbert.models.named_inputs import NamedInputs, first_token
 from kerasbert.models.saving import export_task, write_task
@@ -189,34 +187,6 @@ class EncoderTask(NamedInputs, Fitting, keras_hub.models.Task):
         }
 
 
-class LinearHeadTask(EncoderTask):
-    """A task with a `ClassificationHead`."""
-
-    def _make_head(self, facts, outputs, head_dtype=None) -> ClassificationHead:
-        return ClassificationHead(
-            self.backbone.config,
-            outputs,
-            facts,
-            dtype=keras.dtype_policies.get(head_dtype or self.backbone.dtype_policy),
-            name="head",
-        )
-
-    def get_config(self):
-        return {**super().get_config(), "head_dtype": quantized_policies(self.head)}
-
-
-def pooled_input(facts: Head, backbone: Encoder, outputs, padding_mask):
-    """What the head reads, and the facts of what remains of it: where the encoder has a pooler,
-    that is the head's dense layer."""
-    if facts.pool == "pooled" and backbone.config.pooler:
-        return outputs["pooled_output"], without_dense(facts)
-    freeze_pooler(backbone)
-    if facts.pool is None:
-        return outputs["sequence_output"], facts
-    pooling = "mean" if facts.pool == "mean" else "cls"
-    return pool(outputs["sequence_output"], padding_mask, pooling), facts
-
-
 def _check_can_say(family, task, head: Head, written, config) -> None:
     """Refuse a head that its family's `config.json` cannot describe."""
     plain = family.heads[task]
@@ -231,17 +201,6 @@ def _check_can_say(family, task, head: Head, written, config) -> None:
             f"Hugging Face's format of family {family.name!r} cannot say this of the head: "
             f"{', '.join(differing)}. Received: architecture={plain.architecture!r}"
         )
-
-
-def without_dense(facts: Head) -> Head:
-    """A head of its output alone."""
-    return dataclasses.replace(facts, dense=None, norm=False)
-
-
-def freeze_pooler(backbone: Encoder) -> None:
-    """A pooler that a task does not read would get no gradient."""
-    if backbone.config.pooler:
-        backbone.get_layer("pooler").trainable = False
 
 
 def check_fit(backbone, preprocessor):

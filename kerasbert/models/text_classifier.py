@@ -6,9 +6,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerasbert.models.heads import POOLINGS, pool
+from kerasbert.models.heads import POOLINGS, freeze_pooler, pool, without_dense
 from kerasbert.models.labels import Labels, their_labels
-from kerasbert.models.task import LinearHeadTask, freeze_pooler, pooled_input, without_dense
+from kerasbert.models.linear_head_task import LinearHeadTask
 from kerasbert.text import TextClassifierPreprocessor
 
 
@@ -83,20 +83,31 @@ class TextClassifier(LinearHeadTask):
             raise ValueError(
                 f"`pooling` must be None or one of {POOLINGS}. Received: pooling={pooling!r}"
             )
-        facts = self._set_up(backbone, preprocessor, dropout, head_options)
-        inputs = backbone.input
-        outputs = backbone(inputs)
-        if pooling is None:
-            pooled, facts = pooled_input(facts, backbone, outputs, inputs["padding_mask"])
-        else:
-            freeze_pooler(backbone)
-            pooled = pool(outputs["sequence_output"], inputs["padding_mask"], pooling)
-            facts = without_dense(facts)
-        self.head = self._make_head(facts, classes.num_classes, head_dtype)
-        logits = self.head(pooled)
         self.classes = classes
         self.pooling = pooling
-        super().__init__(inputs=inputs, outputs=logits, name=name, compile=compile)
+        super().__init__(
+            backbone,
+            preprocessor,
+            dropout=dropout,
+            head_options=head_options,
+            head_dtype=head_dtype,
+            name=name,
+            compile=compile,
+        )
+
+    def _states(self, facts):
+        if self.pooling is None:
+            return super()._states(facts)
+        freeze_pooler(self.backbone)
+        inputs = self.backbone.input
+        states = self.backbone(inputs)["sequence_output"]
+        pooled = pool(states, inputs["padding_mask"], self.pooling)
+        return inputs, pooled, without_dense(facts)
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs; the same as `num_classes`."""
+        return self.classes.num_classes
 
     @property
     def labels(self) -> list[str] | None:

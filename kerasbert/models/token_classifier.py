@@ -5,8 +5,8 @@ from __future__ import annotations
 import keras
 
 from kerasbert.models.labels import Labels, their_labels
+from kerasbert.models.linear_head_task import LinearHeadTask
 from kerasbert.models.losses import TokenCrossEntropy
-from kerasbert.models.task import LinearHeadTask, pooled_input
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")
@@ -46,23 +46,14 @@ class TokenClassifier(LinearHeadTask):
 
     task = "token_classifier"
 
-    def __init__(
-        self,
-        backbone,
-        labels,
-        preprocessor=None,
-        dropout=None,
-        head_options=None,
-        head_dtype=None,
-        name=None,
-        compile=True,
-    ):
+    def __init__(self, backbone, labels=None, preprocessor=None, **kwargs):
         self.classes = Labels.of(None, labels, False)
-        facts = self._set_up(backbone, preprocessor, dropout, head_options)
-        inputs = backbone.input
-        states, facts = pooled_input(facts, backbone, backbone(inputs), inputs["padding_mask"])
-        self.head = self._make_head(facts, self.classes.num_classes, head_dtype)
-        super().__init__(inputs=inputs, outputs=self.head(states), name=name, compile=compile)
+        super().__init__(backbone, preprocessor, **kwargs)
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of classes."""
+        return self.classes.num_classes
 
     @property
     def labels(self) -> list[str]:

@@ -28,7 +28,7 @@ HALF_PRECISION = [
 LAYERS = {"albert": 2, "modernbert": 2}
 # On JAX to compile takes seconds, and shows nothing new after each task's model once.
 CALLED_ON_JAX = PAIRS[len(TASKS) :]
-# A softmax does not see what is added to all its scores: so the biases of the keys have no gradient,
+# A softmax does not see what is added to all its scores: the biases of the keys have no gradient,
 # nor has an output's where the softmax is over tokens or choices.
 WITHOUT_GRADIENT = ("attention/key/bias", "sparse/key/bias")
 SOFTMAX_OVER_ROWS = ("multiple_choice", "question_answerer")

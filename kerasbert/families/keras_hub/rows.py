@@ -19,9 +19,12 @@ class HeadsRow(Row):
     axis: int = 0
 
     def to_ours(self, array):
-        return array.reshape(self.shape_of_ours(array.shape))
+        return array.reshape(self._merged(array.shape))
 
-    def shape_of_ours(self, shape):
+    def fits(self, theirs, ours):
+        return self._merged(theirs) == ours
+
+    def _merged(self, shape):
         before, heads, after = shape[: self.axis], shape[self.axis :][:2], shape[self.axis + 2 :]
         return (*before, math.prod(heads), *after)
 
