@@ -78,6 +78,8 @@ class Embeddings(Part):
 
 def with_neighbours(x):
     """Each token's embedding between those of the next and the one before (MobileBERT; Sun et al.,
-    2020, section 3.4): (B, T, E) -> (B, T, 3 E), zeros beyond the ends."""
+    2020, section 3.4): (B, T, E) -> (B, T, 3 E), zeros beyond the ends. As in the released model,
+    padding is a neighbour like any other: the state of a text's last token depends on whether any
+    follows, unless the padding's embedding is zero."""
     padded = ops.pad(x, ((0, 0), (1, 1), (0, 0)))
     return ops.concatenate((padded[:, 2:], x, padded[:, :-2]), axis=-1)

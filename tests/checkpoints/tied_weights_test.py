@@ -11,26 +11,16 @@ import transformers
 from keras import ops
 from safetensors.torch import load_file, save_file
 
-import kerasbert
 from kerasbert import Encoder, MaskedLM, TextClassifier
 from kerasbert.checkpoints.errors import CheckpointError
 from kerasbert.checkpoints.hugging_face import HuggingFaceFolder
 from kerasbert.checkpoints.sources import resolve
 from kerasbert.families import FAMILIES
 from kerasbert.families.names import expand
+from tests.models.tiny_families import ARGUMENTS, TASKS
 from tests.parity import tiny_models
 from tests.parity.tiny_models import CONFIGS, PLAIN
 
-TASKS = {
-    "classifier": kerasbert.TextClassifier,
-    "token_classifier": kerasbert.TokenClassifier,
-    "question_answerer": kerasbert.QuestionAnswerer,
-    "multiple_choice": kerasbert.MultipleChoice,
-    "masked_lm": kerasbert.MaskedLM,
-    "pretraining": kerasbert.PretrainingModel,
-    "replaced_tokens": kerasbert.ReplacedTokenDetector,
-}
-ARGUMENTS = {"classifier": {"num_classes": 3}, "token_classifier": {"labels": ["O", "B", "I"]}}
 DEBERTA = {
     **tiny_models.STACK,
     "relative_attention": True,

@@ -21,15 +21,16 @@ PAIRS = [
 ]
 # The last two of RoBERTa's kin are RoBERTa's encoder under other names.
 DISTINCT = [name for name in FAMILIES if name not in ("xlm-roberta", "camembert")]
+BACKEND = keras.backend.backend()
+# On JAX, where each takes seconds to compile, float16 stands for both: its range is the smaller.
+SLOW = pytest.mark.slow if BACKEND == "jax" else ()
 HALF_PRECISION = [
-    *itertools.product(DISTINCT, ("mixed_bfloat16", "mixed_float16")),
-    ("bert", "bfloat16"),
+    *((family, "mixed_float16") for family in DISTINCT),
+    *(pytest.param(family, "mixed_bfloat16", marks=SLOW) for family in DISTINCT),
     ("modernbert", "bfloat16"),
 ]
 # Where a second layer is not like the first. More would only take longer to compile.
 LAYERS = {"albert": 2, "modernbert": 2}
-# On JAX to compile takes seconds, and shows nothing new after each task's model once.
-CALLED_ON_JAX = PAIRS[len(TASKS) :]
 # A softmax does not see what is added to all its scores: the biases of the keys have no gradient,
 # nor has an output's where the softmax is over tokens or choices.
 WITHOUT_GRADIENT = ("attention/key/bias", "sparse/key/bias")
@@ -77,8 +78,7 @@ def test_a_training_step_changes_every_weight(family, task):
     model = tiny_families.task_of(
         family, task, num_layers=LAYERS.get(family, 1), hidden_dropout=0.0, attention_dropout=0.0
     )
-    is_called = keras.backend.backend() == "jax" and (family, task) in CALLED_ON_JAX
-    assert_trains(model, task, run_eagerly=is_called)
+    assert_trains(model, task)
 
 
 def test_a_training_step_changes_every_weight_of_an_enhanced_mask_decoder():
@@ -105,12 +105,13 @@ def test_half_precision_trains_and_rows_without_tokens_stay_finite(family, dtype
     )
     batch = tiny_families.batch_of()
     assert not batch["padding_mask"][-1].any()
-    is_called = keras.backend.backend() == "tensorflow"  # where compiling takes longer
+    is_called = BACKEND == "tensorflow"  # where compiling takes longer
     # Loss scaling skips a step whose gradients overflow, and would skip all steps for NaN.
     loss, before, after = train(model, "token_classifier", batch, steps=2, run_eagerly=is_called)
     assert np.isfinite(loss)
     assert all(np.isfinite(value).all() for value in after.values())
-    assert np.isfinite(model.predict_on_batch(batch)).all()
+    if BACKEND == "torch":  # whose fused attention serves where nothing is dropped out
+        assert np.isfinite(model.predict_on_batch(batch)).all()
     stayed = [path for path in unchanged(before, after) if not expected_to_stay(path, None)]
     assert len(stayed) < len(before) // 10, stayed
 
