@@ -75,7 +75,7 @@ class SelfAttention(Part):
         self.projection = self._dense(config.block_dim, "output")
         self.sparse = config.attention.layer(config, index, name="sparse", dtype=self.dtype_policy)
         self.dropout = self._dropout(config.attention_dropout)
-        self._has_fused = _backend_has_fused_attention()
+        self._has_fused = backend_has_fused_attention()
 
     def build(self, x_shape, context_shape=None, query_input_shape=None, value_input_shape=None):
         self.query.build(query_input_shape or x_shape)
@@ -163,7 +163,7 @@ def masked_softmax(scores, mask):
     return ops.cast(ops.softmax(ops.cast(scores, "float32"), axis=-1), scores.dtype)
 
 
-def _backend_has_fused_attention() -> bool:
+def backend_has_fused_attention() -> bool:
     """Whether `ops.dot_product_attention` is more than the plain formula.
 
     It is not on TensorFlow, nor on JAX without an accelerator (where it does not even compile for

@@ -10,7 +10,7 @@ from keras import ops
 from kerasbert.layers.attention import (
     MASKED_SCORE,
     SelfAttention,
-    _backend_has_fused_attention,
+    backend_has_fused_attention,
 )
 from kerasbert.layers.part import Part
 
@@ -30,7 +30,7 @@ class SparseAttention(Part):
         self.scale = (config.block_dim // config.num_heads) ** -0.5
         self.drops_weights = config.attention_dropout > 0
         self.dropout = self._dropout(config.attention_dropout)
-        self._has_fused = _backend_has_fused_attention()
+        self._has_fused = backend_has_fused_attention()
 
     def _attend(self, query, key, value, bias, training):
         """softmax(Q K^T / sqrt(H) + bias) V: query (..., C, N, H), key and value (..., S, N, H),
