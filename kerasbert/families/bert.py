@@ -117,7 +117,7 @@ BERT = Family(
     config_fields=(*CONFIG_FIELDS, Field("is_decoder", "causal")),
     harmless=frozenset(
         "pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head "
-        "pooler_type".split()
+        "pooler_type cell emb_size structure".split()  # the last three are TinyBERT's
     ),
     weights=(*EMBEDDING_WEIGHTS, *LAYER_WEIGHTS, *POOLER_WEIGHTS),
     heads=heads("Bert"),

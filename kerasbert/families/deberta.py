@@ -64,7 +64,7 @@ POSITION_FIELDS = (
     Field("embedding_size", "hidden_dim", is_old=True),
     Field("pooler_hidden_size", "hidden_dim", is_old=True),
 )
-HARMLESS = frozenset({"padding_idx", "legacy"})
+HARMLESS = frozenset({"padding_idx", "legacy", "pooler"})
 
 
 def _released(row):

@@ -119,5 +119,6 @@ ELECTRA = Family(
             dense="encoder",
         ),
     },
+    harmless=frozenset({"generator_size"}),
     fixed={"summary_type": "first", "summary_use_proj": True},
 )

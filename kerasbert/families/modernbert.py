@@ -129,8 +129,8 @@ MODERNBERT = Family(
     },
     fixed={"decoder_bias": True},
     harmless=frozenset(
-        "classifier_pooling deterministic_flash_attn initializer_cutoff_factor reference_compile "
-        "repad_logits_with_grad "
-        "sparse_pred_ignore_index sparse_prediction".split()
+        "classifier_pooling deterministic_flash_attn initializer_cutoff_factor layer_norm_eps "
+        "reference_compile repad_logits_with_grad sparse_pred_ignore_index "
+        "sparse_prediction".split()
     ),
 )

@@ -201,3 +201,30 @@ def test_blocks_of_shared_layers_are_numbered_by_group_and_place():
     for group, inner in places:
         stem = f"encoder.albert_layer_groups.{group}.albert_layers.{inner}.ffn.weight"
         assert keys.count(stem) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("bert", {"cell": {}, "emb_size": 312, "structure": [], "pre_trained": ""}),
+        ("electra", {"generator_size": "0.33333"}),
+        ("modernbert", {"layer_norm_eps": 1e-5, "position_embedding_type": "absolute"}),
+        ("deberta", {"pooler": {"dropout": 0, "hidden_act": "gelu"}, "padding_idx": 0}),
+        ("deberta-v2", {"attention_head_size": 64, "conv_act": "gelu", "conv_groups": 1}),
+        ("longformer", {"attention_mode": "longformer", "ignore_attention_mask": False}),
+        ("camembert", {"output_past": True}),
+    ],
+)
+def test_fields_of_released_files_that_change_nothing_are_let_pass(name, fields):
+    family = get_family(name)
+    assert family.read_config(fields, "config.json") == family.defaults
+
+
+def test_released_lists_of_terms_and_of_windows_are_read():
+    deberta = get_family("deberta-v2").read_config({"pos_att_type": "p2c|c2p"}, "config.json")
+    assert set(deberta.position.terms) == {"c2p", "p2c"}
+    longformer = get_family("longformer").read_config({"attention_window": [512] * 12}, "c")
+    assert longformer.attention.width == 512
+    old = {"global_attn_every_n_layers": 3, "global_rope_theta": 5e5, "local_rope_theta": 1e4}
+    modernbert = get_family("modernbert").read_config(old, "config.json")
+    assert modernbert.position == kerasbert.Rotary(theta=5e5, local_theta=1e4)
