@@ -44,6 +44,12 @@ class EncoderTask(NamedInputs, Fitting, keras_hub.models.Task):
         self.dropout = dropout
         self.head_options = dict(head_options or {})
         self.input_names = backbone.input_names
+        known = {field.name for field in dataclasses.fields(Head)}
+        if not known.issuperset(self.head_options):
+            raise ValueError(
+                f"`head_options` must be some of {sorted(known)}. "
+                f"Received: head_options={self.head_options}"
+            )
         changes = {} if dropout is None else {"dropout": dropout}
         facts = get_family(backbone.family).head(self.task)
         self._reads_first_token = facts.pool in ("first", "pooled")

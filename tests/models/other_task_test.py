@@ -34,6 +34,11 @@ def test_a_head_that_their_configuration_cannot_say_is_not_exported(tmp_path):
         classifier.export_to_transformers(tmp_path / "exported")
 
 
+def test_an_unknown_head_option_is_named():
+    with pytest.raises(ValueError, match=r"`head_options` must be some of .*'nose'"):
+        kerasbert.MaskedLM(kerasbert.Encoder(CONFIG), head_options={"nose": 1})
+
+
 def test_another_familys_head_is_not_written_as_ones_own(tmp_path):
     classifier = kerasbert.TextClassifier(kerasbert.Encoder(CONFIG, family="bert"), num_classes=2)
     encoder = kerasbert.Encoder(CONFIG.replace(pooler=None), family="bert")
