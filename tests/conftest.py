@@ -27,6 +27,16 @@ def fixed_seeds():
     keras.utils.set_random_seed(20240229)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def bounded_memory():
+    """What JAX compiled for one file is not kept for the next: it adds up to gigabytes."""
+    yield
+    if keras.backend.backend() == "jax":
+        import jax
+
+        jax.clear_caches()
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder of larger real data that `KERASBERT_DATA` names (mark such tests `real_data`)."""
