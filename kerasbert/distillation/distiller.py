@@ -207,9 +207,9 @@ class Distiller(Fitting, keras.Model):
             for layer, flag in reversed(flags):
                 layer.trainable = flag
 
-    def encode_targets(self, y):
+    def encode_targets(self, y, examples=None):
         """Labels to the student's targets."""
-        return self.student.encode_targets(y)
+        return self.student.encode_targets(y, examples)
 
     def class_weights(self, y, class_weight):
         """The weight of each example by its class, as the student has it."""

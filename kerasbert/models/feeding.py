@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
+import operator
+
 import keras
 import numpy as np
 
+from kerasbert.models.losses import IGNORED_LABEL
 from kerasbert.models.streaming import TextStream
 
 # Batches are formed from pools of this many, each sorted by length: long enough for little padding,
@@ -25,7 +30,8 @@ class Batches(keras.utils.PyDataset):
 
     Args:
         examples: a `kerasbert.text.Examples`.
-        targets: array (n, ...), a dict of them, or `None`.
+        targets: array (n, ...), a target with a `batch` of its own such as `TokenTargets`, a dict
+            of these, or `None`.
         weights: array (n,) or `None`.
         batch_size: rows of a batch.
         shuffle: whether to draw new batches for each epoch; otherwise they come sorted by length.
@@ -73,12 +79,27 @@ class Batches(keras.utils.PyDataset):
             weights = real * scale if weights is None else weights * real * scale
         if self.targets is None:
             return inputs
-        targets = keras.tree.map_structure(lambda array: array[rows], self.targets)
+        targets = batch_targets(self.targets, rows, inputs)
         return keras.utils.pack_x_y_sample_weight(inputs, targets, weights)
+
+    def by_width(self) -> list[Batches]:
+        """The batches, in their order, in groups that are padded to one width each."""
+        widths = [self.examples.width_of(rows) for rows in self._rows]
+        return [
+            self._with_rows([rows for _, rows in group])
+            for _, group in itertools.groupby(
+                zip(widths, self._rows, strict=True), key=operator.itemgetter(0)
+            )
+        ]
 
     def on_epoch_end(self):
         if self.shuffle:
             self._rows = self._arrange()
+
+    def _with_rows(self, rows) -> Batches:
+        part = copy.copy(self)
+        part._rows = rows
+        return part
 
     def _arrange(self) -> list[np.ndarray]:
         count, size = len(self.examples), self.batch_size
@@ -94,6 +115,32 @@ class Batches(keras.utils.PyDataset):
         if self.shuffle:
             batches = [batches[index] for index in self._generator.permutation(len(batches))]
         return batches
+
+
+class TokenTargets:
+    """One target for each token: padded as the batch is, with the label that does not count.
+
+    Args:
+        values: a `kerasbert.text.Ragged` of ints, a row for each example.
+    """
+
+    def __init__(self, values):
+        self._values = values
+
+    def __len__(self):
+        return len(self._values)
+
+    def batch(self, rows, inputs) -> np.ndarray:
+        """int32 (batch, length), for the batch's input dict."""
+        return self._values.padded(rows, inputs["token_ids"].shape[1], IGNORED_LABEL)
+
+
+def batch_targets(targets, rows, inputs):
+    """The targets of some rows, whose inputs are given."""
+    return keras.tree.map_structure(
+        lambda column: column.batch(rows, inputs) if hasattr(column, "batch") else column[rows],
+        targets,
+    )
 
 
 def as_backend_data(batches: Batches):
@@ -162,9 +209,15 @@ class TensorExamples:
             raise ValueError(f"All inputs must have the same number of rows. Received: {counts}")
         # All rows have one width, so sorting by length would gain nothing.
         self.lengths = np.zeros(next(iter(counts.values())), "int32")
+        self.num_inputs = len(self.lengths)
+        self.origin = np.arange(self.num_inputs)
 
     def __len__(self):
-        return len(self.lengths)
+        return self.num_inputs
+
+    def width_of(self, indices) -> int:
+        """The same for all rows."""
+        return 0
 
     def batch(self, indices):
         real = indices >= 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import keras
 import numpy as np
@@ -13,6 +14,7 @@ from kerasbert.models.feeding import (
     TensorExamples,
     as_backend_data,
     as_backend_stream,
+    batch_targets,
     default_jit_compile,
 )
 from kerasbert.models.guarding import NaNGuard
@@ -23,12 +25,14 @@ from kerasbert.text.inputs import is_raw
 class Fitting:
     """Mixin for models with a preprocessor.
 
-    A subclass has `preprocessor` (with `tokenize` and `is_raw`, or `None`) and
-    `encode_targets(y)`. Raw input and dicts of arrays are batched here (see `Batches`); a dataset
-    of ready batches goes to Keras as it is.
+    A subclass has `preprocessor` (a `TextPreprocessor`, or `None`) and `encode_targets(y,
+    examples)`. Raw input and dicts of arrays are batched here (see `Batches`); a dataset of ready
+    batches goes to Keras as it is.
     """
 
     needs_labels = True
+    # Where the outputs have an axis of tokens (the second): what `predict` fills it up with.
+    sequence_fill: ClassVar[float | None] = None
     _fills_batches = True  # a model that is not compiled can predict
 
     def fit(
@@ -125,22 +129,28 @@ class Fitting:
         """Outputs for raw input, tensors or a dataset, in the order of the input.
 
         Returns:
-            NumPy array (n, ...).
+            NumPy array (n, ...): a row for each example, or for each of the windows that a long
+            one was cut into. Where outputs have an axis of tokens, rows are filled up to one
+            length.
         """
         data = self._feed(x, None, None, batch_size)
-        outputs = keras.Model.predict(self, _to_backend(data), verbose=verbose, **kwargs)
-        return _restore_order(outputs, data.order) if isinstance(data, Batches) else outputs
+        if not isinstance(data, Batches):
+            return keras.Model.predict(self, _to_backend(data), verbose=verbose, **kwargs)
+        groups = [data] if self.sequence_fill is None else data.by_width()
+        outputs = [
+            keras.Model.predict(self, _to_backend(group), verbose=verbose, **kwargs)
+            for group in groups
+        ]
+        return _restore_order(_joined(outputs, self.sequence_fill), data.order)
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, **kwargs):
         """One training step on a batch of raw input or tensors."""
-        weights = self._weights(y, sample_weight, class_weight)
-        x, y = self._ready(x), self._encoded(y)
+        x, y, weights = self._batch(x, y, self._weights(y, sample_weight, class_weight))
         return keras.Model.train_on_batch(self, x, y, sample_weight=weights, **kwargs)
 
     def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
         """Loss and metrics on a batch of raw input or tensors."""
-        weights = self._weights(y, sample_weight)
-        x, y = self._ready(x), self._encoded(y)
+        x, y, weights = self._batch(x, y, self._weights(y, sample_weight))
         return keras.Model.test_on_batch(self, x, y, sample_weight=weights, **kwargs)
 
     def predict_on_batch(self, x):
@@ -213,21 +223,18 @@ class Fitting:
 
             def prepare(x, y, sample_weight):
                 weights = self._weights(y, sample_weight, class_weight)
-                return _packed(self.preprocessor(x), self._encoded(y), weights)
+                return _packed(*self._batch(x, y, weights))
 
-            return x if self.preprocessor is None else open_dataset(x, prepare, batch_size)
+            if self.preprocessor is None:
+                return x
+            return open_dataset(x, prepare, self.preprocessor, batch_size)
         self._check_preprocessor()
         examples = self.preprocessor.tokenize(x) if self._is_raw(x) else TensorExamples(x)
         if not len(examples):
             raise ValueError("There must be at least one example. Received: an empty x")
-        targets = self._encoded(y)
-        columns = targets if isinstance(targets, Mapping) else {"y": targets}
-        for name, values in {**columns, "sample_weight": weights}.items():
-            _check_count(name, values, len(examples))
         return Batches(
             examples,
-            targets,
-            weights,
+            *self._targets(examples, y, weights),
             batch_size or 32,
             shuffle,
             fill=self._fills_batches,
@@ -255,8 +262,21 @@ class Fitting:
     def _ready(self, x):
         return self.preprocessor(x) if self._is_raw(x) else x
 
-    def _encoded(self, y):
-        return None if y is None else self.encode_targets(y)
+    def _targets(self, examples, y, weights):
+        """Targets and weights of the rows that the inputs became."""
+        columns = y if isinstance(y, Mapping) else {"y": y}
+        for name, values in {**columns, "sample_weight": weights}.items():
+            _check_count(name, values, examples.num_inputs)
+        targets = None if y is None else self.encode_targets(y, examples)
+        return targets, None if weights is None else weights[examples.origin]
+
+    def _batch(self, x, y, weights):
+        """One batch of raw input or tensors, ready for a step."""
+        examples = self.preprocessor.tokenize(x) if self._is_raw(x) else TensorExamples(x)
+        rows = np.arange(len(examples))
+        inputs = examples.batch(rows)
+        targets, weights = self._targets(examples, y, weights)
+        return inputs, None if y is None else batch_targets(targets, rows, inputs), weights
 
     def _weights(self, y, sample_weight, class_weight=None):
         weights = None if sample_weight is None else np.asarray(sample_weight, "float32")
@@ -295,11 +315,29 @@ def _packed(inputs, targets, weights):
 
 
 def _check_count(name, values, count):
-    if values is not None and len(values) != count:
+    if hasattr(values, "__len__") and not isinstance(values, str) and len(values) != count:
         raise ValueError(
             f"`x` and `{name}` must have the same number of examples. "
             f"Received: {count} in x, {len(values)} in {name}"
         )
+
+
+def _joined(outputs, fill):
+    """Outputs of several groups of rows one after another, filled up to the longest row."""
+    if len(outputs) == 1:
+        return outputs[0]
+
+    def join(*arrays):
+        length = max(array.shape[1] for array in arrays)
+        return np.concatenate([_filled(array, length, fill) for array in arrays])
+
+    return keras.tree.map_structure(join, *outputs)
+
+
+def _filled(array, length, fill):
+    missing = [(0, 0)] * array.ndim
+    missing[1] = (0, length - array.shape[1])
+    return np.pad(array, missing, constant_values=fill)
 
 
 def _restore_order(outputs, order):

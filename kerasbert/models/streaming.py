@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import keras
 import numpy as np
 
-from kerasbert.text.inputs import is_raw
+from kerasbert.text import TextPreprocessor
 
 
 class TextStream:
@@ -20,11 +20,19 @@ class TextStream:
             any other iterable. Its elements are batches or single examples: `x`, `(x, y)` or
             `(x, y, sample_weight)`, or dicts with the entry `"label"`.
         prepare: makes a ready batch of `(x, y, sample_weight)`.
+        preprocessor: the task's; it knows the names of the input's entries and what one example is.
         batch_size: how many single examples make a batch.
     """
 
-    def __init__(self, source: Iterable, prepare: Callable, batch_size: int = 32):
+    def __init__(
+        self,
+        source: Iterable,
+        prepare: Callable,
+        preprocessor: type[TextPreprocessor] | TextPreprocessor = TextPreprocessor,
+        batch_size: int = 32,
+    ):
         self._source, self._prepare, self._batch_size = source, prepare, batch_size
+        self._preprocessor = preprocessor
 
     @property
     def is_one_pass(self) -> bool:
@@ -50,25 +58,33 @@ class TextStream:
         """Batches of one pass; `None` for a one-pass source. Read through if it does not say."""
         if self.is_one_pass:
             return None
-        first = next(self._elements(), None)
+        first = next(self.elements(), None)
         elements = length_of(self._source)
         if elements is None:
-            elements = sum(1 for _ in self._elements())
-        is_single = first is not None and _is_single(_unpacked(first)[0])
+            elements = sum(1 for _ in self.elements())
+        is_single = first is not None and self._preprocessor.is_one(self.unpacked(first)[0])
         return math.ceil(elements / self._batch_size) if is_single else elements
 
-    def _elements(self) -> Iterator:
+    def elements(self) -> Iterator:
+        """The elements of the source as they are."""
         if isinstance(self._source, keras.utils.PyDataset):
             return (self._source[index] for index in range(len(self._source)))
         if hasattr(self._source, "as_numpy_iterator"):
             return self._source.as_numpy_iterator()
         return iter(self._source)
 
+    def unpacked(self, element):
+        """`(x, y, sample_weight)` of an element of the source."""
+        if not (isinstance(element, Mapping) and "label" in element):
+            return keras.utils.unpack_x_y_sample_weight(element)
+        x = {name: element[name] for name in self._preprocessor.fields if name in element}
+        return (x if len(x) > 1 else next(iter(x.values()), None)), element["label"], None
+
     def _batches(self) -> Iterator:
         singles = []
-        for element in self._elements():
-            example = _unpacked(element)
-            if not _is_single(example[0]):
+        for element in self.elements():
+            example = self.unpacked(element)
+            if not self._preprocessor.is_one(example[0]):
                 yield example
                 continue
             singles.append(example)
@@ -79,37 +95,26 @@ class TextStream:
             yield _stacked(singles)
 
 
-def open_dataset(source, prepare: Callable, batch_size: int | None):
+def open_dataset(source, prepare: Callable, preprocessor, batch_size: int | None):
     """A `TextStream` if the dataset's first element holds text, else the dataset for Keras.
 
     Args:
         source: any dataset.
         prepare: as for `TextStream`.
+        preprocessor: as for `TextStream`.
         batch_size: as for `TextStream`; 32 for `None`.
     """
     if not (hasattr(source, "__iter__") or isinstance(source, keras.utils.PyDataset)):
         return source
+    peeked = []
     if isinstance(source, Iterator):
-        first = next(source, None)
+        peeked = list(itertools.islice(source, 1))
         # Keras knows generators, but no other iterators.
-        source = (element for element in itertools.chain([first], source))
-    else:
-        first = next(TextStream(source, prepare)._elements(), None)
-    holds_text = first is not None and is_raw(_unpacked(first)[0])
-    return TextStream(source, prepare, batch_size or 32) if holds_text else source
-
-
-def _unpacked(element):
-    """`(x, y, sample_weight)` of an element of a dataset."""
-    if isinstance(element, Mapping) and "label" in element:
-        x = {name: element[name] for name in ("text", "text_pair") if name in element}
-        return (x if len(x) > 1 else element.get("text")), element["label"], None
-    return keras.utils.unpack_x_y_sample_weight(element)
-
-
-def _is_single(x) -> bool:
-    value = x.get("text") if isinstance(x, Mapping) else x
-    return isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and value.ndim == 0)
+        source = (element for element in itertools.chain(peeked, source))
+    stream = TextStream(source, prepare, preprocessor, batch_size or 32)
+    first = peeked or list(itertools.islice(stream.elements(), 1))
+    holds_text = bool(first) and preprocessor.is_raw(stream.unpacked(first[0])[0])
+    return stream if holds_text else source
 
 
 def _stacked(examples):

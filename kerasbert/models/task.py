@@ -159,8 +159,13 @@ class EncoderTask(NamedInputs, Fitting, keras_hub.models.Task):
         """Constructor arguments: what is given wins over what is saved."""
         return {**saved, **given}
 
-    def encode_targets(self, y):
-        """Labels to the arrays that the loss takes."""
+    def encode_targets(self, y, examples=None):
+        """Labels to the arrays that the loss takes.
+
+        Args:
+            y: the labels as people write them, one for each input.
+            examples: the tokenized inputs, for tasks whose targets depend on the tokens.
+        """
         if isinstance(y, Mapping):
             return {name: np.asarray(labels) for name, labels in y.items()}
         return np.asarray(y)

@@ -154,7 +154,7 @@ class TextClassifier(LinearHeadTask):
         order = np.argsort(-row, kind="stable")
         return [{"label": self.classes.name(i), "score": float(row[i])} for i in order]
 
-    def encode_targets(self, y):
+    def encode_targets(self, y, examples=None):
         """Labels (names or indices) to the arrays that the loss takes."""
         return self.classes.encode(y)
 

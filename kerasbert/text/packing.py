@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from kerasbert.text.ragged import Ragged, ranges
 from kerasbert.text.template import Layout
 
 BUCKETS = (16, 32, 64, 128, 256, 512)
@@ -64,30 +64,6 @@ def bucket_for(length: int, buckets: Sequence[int]) -> int:
     return buckets[index]
 
 
-@dataclass(frozen=True)
-class Ragged:
-    """Rows of different lengths in one flat array.
-
-    Attributes:
-        values: int32 array that holds all rows.
-        starts: int64 array of shape (n,): where each row begins in it.
-        lengths: int32 array of shape (n,). Rows may be shorter than what follows their start.
-    """
-
-    values: np.ndarray
-    starts: np.ndarray
-    lengths: np.ndarray
-
-    @classmethod
-    def of(cls, values: np.ndarray, lengths: np.ndarray) -> Ragged:
-        """Rows that lie one after another without gaps."""
-        return cls(values, np.cumsum(lengths, dtype=np.int64) - lengths, lengths)
-
-    def cut(self, lengths: np.ndarray) -> Ragged:
-        """The same rows, ended earlier."""
-        return Ragged(self.values, self.starts, lengths)
-
-
 class Examples:
     """Tokenized texts with their special tokens, neither padded nor kept as Python objects.
 
@@ -108,6 +84,16 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    @property
+    def origin(self) -> np.ndarray:
+        """int array of shape (n,): which of the task's inputs each row comes from, ascending."""
+        return np.arange(len(self))
+
+    @property
+    def num_inputs(self) -> int:
+        """How many inputs there were; a long one may have become several rows."""
+        return len(self)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -132,27 +118,30 @@ class Examples:
         """
         indices = np.asarray(indices, dtype=np.int64).reshape(-1)
         self._check_indices(indices)
-        filled = indices >= 0
-        lengths = np.zeros(len(indices), np.int32)
-        lengths[filled] = self.lengths[indices[filled]]
-        longest = int(lengths.max(initial=0))
         if width is None:
-            width = bucket_for(longest, self.buckets)
-        elif width < longest:
+            width = self.width_of(indices)
+        elif width < self._longest(indices):
             raise ValueError(
-                f"`width` must hold the longest text. Received: width={width}, length={longest}."
+                "`width` must hold the longest text. "
+                f"Received: width={width}, length={self._longest(indices)}."
             )
-        real = np.arange(width) < lengths[:, None]
-        sources = _ranges(self._token_ids.starts[indices[filled]], lengths[filled])
-        token_ids = np.full(real.shape, self.pad_token_id, np.int32)
-        segment_ids = np.zeros(real.shape, np.int32)
-        token_ids[real] = self._token_ids.values[sources]
-        segment_ids[real] = self._segment_ids[sources]
+        is_real, sources = self._token_ids.places(indices, width)
+        token_ids = np.full(is_real.shape, self.pad_token_id, np.int32)
+        segment_ids = np.zeros(is_real.shape, np.int32)
+        token_ids[is_real] = self._token_ids.values[sources]
+        segment_ids[is_real] = self._segment_ids[sources]
         return {
             "token_ids": token_ids,
             "segment_ids": segment_ids,
-            "padding_mask": real.astype(np.int32),
+            "padding_mask": is_real.astype(np.int32),
         }
+
+    def width_of(self, indices: np.ndarray) -> int:
+        """The bucket of a batch of these rows."""
+        return bucket_for(self._longest(indices), self.buckets)
+
+    def _longest(self, indices: np.ndarray) -> int:
+        return int(self.lengths[indices[indices >= 0]].max(initial=0))
 
     def _check_indices(self, indices: np.ndarray) -> None:
         wrong = indices[(indices < -1) | (indices >= len(self))]
@@ -205,19 +194,12 @@ def pack(texts: Sequence[Ragged], layout: Layout) -> tuple[Ragged, np.ndarray]:
             targets, values, taken = places, index, 1
         else:
             text = remaining.pop(0)
-            targets = _ranges(places, text.lengths)
-            values, taken = text.values[_ranges(text.starts, text.lengths)], text.lengths
+            targets = ranges(places, text.lengths)
+            values, taken = text.values[ranges(text.starts, text.lengths)], text.lengths
         rows.values[targets] = values
         segment_ids[targets] = segment
         places = places + taken
     return rows, segment_ids
-
-
-def _ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """`starts[0], starts[0] + 1, ...` (`counts[0]` of them), then the same of the next row."""
-    ends = np.cumsum(counts, dtype=np.int64)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - counts), counts)
 
 
 def _is_positive_int(value: object) -> bool:

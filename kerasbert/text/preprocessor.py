@@ -9,21 +9,15 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import keras
 import keras_hub
 import numpy as np
 
 from kerasbert.text.inputs import PAIR_FORM, as_texts, is_raw
-from kerasbert.text.packing import (
-    BUCKETS,
-    Examples,
-    Ragged,
-    longest_first,
-    pack,
-    resolve_buckets,
-)
+from kerasbert.text.packing import BUCKETS, Examples, longest_first, pack, resolve_buckets
+from kerasbert.text.ragged import Ragged
 from kerasbert.text.template import Layout
 from kerasbert.text.tokenizer import Tokenizer
 
@@ -35,7 +29,8 @@ _PACKAGE = str(Path(__file__).parents[1])
 class TextPreprocessor(keras_hub.models.Preprocessor):
     """What the preprocessors of all tasks share: limits, packing, padding and configuration.
 
-    A subclass adds `tokenize(x) -> Examples` for its task's input, and is registered with Keras.
+    A subclass adds `tokenize(x) -> Examples` for its task's input, names that input's `fields`, and
+    is registered with Keras.
 
     Args:
         tokenizer: `kerasbert.Tokenizer`.
@@ -44,6 +39,9 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
             padded to; `sequence_length` is always the last of them.
         **kwargs: Of `keras_hub.models.Preprocessor`, such as `name`.
     """
+
+    # The entries of a dict that is this task's input; beside them, a dataset has `"label"`.
+    fields: ClassVar[tuple[str, ...]] = ("text", "text_pair")
 
     def __init__(
         self,
@@ -77,7 +75,8 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
         """
         saved = Path(preset) / "preprocessor.json"
         config = json.loads(saved.read_text(encoding="utf-8"))["config"] if saved.is_file() else {}
-        settings = {name: config[name] for name in ("sequence_length", "buckets") if name in config}
+        known = inspect.signature(cls).parameters.keys() - {"tokenizer"}
+        settings = {name: value for name, value in config.items() if name in known}
         return cls(Tokenizer.from_preset(preset), **{**settings, **kwargs})
 
     def __call__(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -101,6 +100,13 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
         return keras.utils.pack_x_y_sample_weight(inputs, y, sample_weight)
 
     is_raw = staticmethod(is_raw)
+
+    @classmethod
+    def is_one(cls, x: Any) -> bool:
+        """Whether `x`, from a dataset, is one example rather than a batch of them."""
+        if isinstance(x, Mapping):
+            return cls.is_one(x.get(cls.fields[0]))
+        return isinstance(x, str | bytes) or (isinstance(x, np.ndarray) and x.ndim == 0)
 
     def get_config(self) -> dict[str, Any]:
         config = super().get_config()

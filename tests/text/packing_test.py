@@ -4,12 +4,12 @@ import pytest
 from kerasbert.text.packing import (
     BUCKETS,
     Examples,
-    Ragged,
     bucket_for,
     longest_first,
     pack,
     resolve_buckets,
 )
+from kerasbert.text.ragged import Ragged
 from kerasbert.text.template import Layout
 
 SINGLE = Layout(ids=(101, None, 102), segments=(0, 0, 0))
