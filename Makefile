@@ -39,9 +39,10 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # One pip call per purpose, so that pip sees all requirements at once and the pins hold for every one.
+# PIP_USE_PEP517: seqeval has no wheel, and without isolation an older pip cannot build its source.
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing kerasbert[$(EXTRAS_$*)] into $(VENV): some minutes and gigabytes the first time."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	PIP_USE_PEP517=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable ".[$(EXTRAS_$*)]"
 	@touch $@
 

@@ -72,9 +72,9 @@ class Table:
         """The table with its title and a line on the floor."""
         unit = "ms" if self.texts is None else "texts/s"
         columns = ["", "backend", "dtype", unit, *(["x floor"] if self.products else [])]
-        lines = [f"### {self.title}", "", _row([*columns, "x transformers"])]
-        lines.append(_row(["---"] * 3 + ["---:"] * (len(columns) - 2)))
-        lines += [_row(self._cells(result)) for result in self.peers]
+        lines = [f"### {self.title}", "", row([*columns, "x transformers"])]
+        lines.append(rule(3, len(columns) - 2))
+        lines += [row(self._cells(result)) for result in self.peers]
         return "\n".join([*lines, *self._floor_lines(), ""])
 
     def _cells(self, result):
@@ -108,11 +108,11 @@ def targets(rows) -> str:
     lines = [
         "### First targets",
         "",
-        _row(["", "measured", "wanted"]),
-        _row(["---", "---:", "---:"]),
+        row(["", "measured", "wanted"]),
+        rule(1, 2),
     ]
     measured = [row for row in rows if row[1] is not None]
-    lines += [_row([text, _number(value), f"<= {limit}"]) for text, value, limit in measured]
+    lines += [row([text, _number(value), f"<= {limit}"]) for text, value, limit in measured]
     return "\n".join([*lines, ""]) if measured else ""
 
 
@@ -120,5 +120,11 @@ def _number(value):
     return "" if value is None else f"{value:.2f}"
 
 
-def _row(cells):
-    return f"| {' | '.join(cells)} |"
+def row(cells) -> str:
+    """A line of a Markdown table."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def rule(texts: int, numbers: int) -> str:
+    """The line below a table's header: columns of text, then columns of numbers."""
+    return row(["---"] * texts + ["---:"] * numbers)

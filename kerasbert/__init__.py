@@ -4,7 +4,7 @@ from kerasbert._quiet_import import import_quietly
 
 import_quietly()
 
-from kerasbert import data, distillation, export, tuning  # noqa: E402
+from kerasbert import data, distillation, export, metrics, tuning  # noqa: E402
 from kerasbert.families import list_presets  # noqa: E402
 from kerasbert.layers import (  # noqa: E402
     Absolute,
@@ -28,9 +28,18 @@ from kerasbert.models import (  # noqa: E402
     QuestionAnswerer,
     ReplacedTokenDetector,
     TextClassifier,
+    TextEmbedder,
     TokenClassifier,
 )
-from kerasbert.text import TextClassifierPreprocessor, Tokenizer  # noqa: E402
+from kerasbert.text import (  # noqa: E402
+    MaskedLMPreprocessor,
+    MultipleChoicePreprocessor,
+    QuestionAnswererPreprocessor,
+    TextClassifierPreprocessor,
+    TextEmbedderPreprocessor,
+    TokenClassifierPreprocessor,
+    Tokenizer,
+)
 
 __version__ = "0.1.0"
 
@@ -44,22 +53,29 @@ __all__ = [
     "EncoderConfig",
     "Full",
     "MaskedLM",
+    "MaskedLMPreprocessor",
     "MultipleChoice",
+    "MultipleChoicePreprocessor",
     "PretrainingModel",
     "QuestionAnswerer",
+    "QuestionAnswererPreprocessor",
     "RelativeBias",
     "ReplacedTokenDetector",
     "Rotary",
     "Sharing",
     "TextClassifier",
     "TextClassifierPreprocessor",
+    "TextEmbedder",
+    "TextEmbedderPreprocessor",
     "TokenClassifier",
+    "TokenClassifierPreprocessor",
     "Tokenizer",
     "Window",
     "data",
     "distillation",
     "export",
     "list_presets",
+    "metrics",
     "trace",
     "tuning",
 ]

@@ -9,8 +9,8 @@ from typing import Any
 from kerasbert.checkpoints.errors import CheckpointError
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file of a preset.
+def read_json(path: Path, kind: type = dict) -> Any:
+    """The JSON object in a file of a preset, or the array for the kind `list`.
 
     Raises:
         CheckpointError: if the file is missing or is something else.
@@ -23,6 +23,7 @@ def read_json(path: Path) -> dict[str, Any]:
         raise CheckpointError(
             f"{path} is not valid JSON ({error}). Save or fetch the preset again."
         ) from error
-    if not isinstance(data, dict):
-        raise CheckpointError(f"{path} does not hold a JSON object. Save or fetch it again.")
+    if not isinstance(data, kind):
+        name = "object" if kind is dict else "array"
+        raise CheckpointError(f"{path} does not hold a JSON {name}. Save or fetch it again.")
     return data

@@ -10,6 +10,7 @@ from typing import Any
 
 from kerasbert.checkpoints.errors import CheckpointError
 from kerasbert.checkpoints.json_files import read_json
+from kerasbert.checkpoints.sentence_transformers import encoder_folder
 from kerasbert.checkpoints.tensorflow_files import has_checkpoint
 from kerasbert.families import Family, Preset, find_preset
 from kerasbert.families.google import CONFIG_FILES as GOOGLE_CONFIG_FILES
@@ -17,7 +18,13 @@ from kerasbert.families.google import CONFIG_FILES as GOOGLE_CONFIG_FILES
 CONFIG_FILE = "config.json"
 
 # What is fetched of a Hugging Face repository: weights once, in their best format.
-_HF_PATTERNS = ("*.json", "*.txt", "*.model", "model*.safetensors", "pytorch_model*.bin")
+_WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
+_HF_PATTERNS = (
+    *("*.json", "*.txt", "*.model"),
+    *_WEIGHTS,
+    # Folders of sentence-transformers keep those of further modules apart.
+    *(f"*_{module}/{name}" for module in ("Transformer", "Dense") for name in _WEIGHTS),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +77,7 @@ def resolve(preset: str | os.PathLike, load_weights: bool = True) -> Source:
 
 
 def _local(folder: Path) -> Source:
+    folder = encoder_folder(folder)
     if not (folder / CONFIG_FILE).is_file() and has_checkpoint(folder):
         return Source("google", folder, _read_google_config(folder))
     config = _read_config(folder)

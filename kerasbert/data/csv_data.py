@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
-
-@dataclass(frozen=True)
-class LabelledTexts:
-    """Texts (or pairs of texts) with one label each.
-
-    Args:
-        texts: One string per example.
-        labels: One string per example.
-        text_pairs: The second text of every example, or `None` (default) for single texts.
-    """
-
-    texts: list[str]
-    labels: list[str]
-    text_pairs: list[str] | None = None
-
-    def inputs(self) -> list[str] | dict[str, list[str]]:
-        """What a `TextClassifier` takes: the list of texts, or a dict `text`, `text_pair`."""
-        if self.text_pairs is None:
-            return self.texts
-        return {"text": self.texts, "text_pair": self.text_pairs}
-
-    def __len__(self) -> int:
-        return len(self.texts)
+from kerasbert.data.labelled_texts import LabelledTexts
+from kerasbert.data.lines import existing_file, malformed
+from kerasbert.data.streams import ExampleStream
+from kerasbert.data.tables import check_width, column, csv_rows, read_header
 
 
 def read_csv(
@@ -70,12 +49,43 @@ def read_csv(
     >>> read_csv(path)
     LabelledTexts(texts=['wake me at six'], labels=['alarm'], text_pairs=None)
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"There is no such CSV file. Check its path. Received: path={str(path)!r}."
-        )
-    return _parse(path.read_bytes(), str(path), text_column, label_column, pair_column)
+    return LabelledTexts.of(stream_csv(path, text_column, label_column, pair_column))
+
+
+def stream_csv(
+    path: str | os.PathLike,
+    text_column: str = "text",
+    label_column: str = "label",
+    pair_column: str = "text_pair",
+) -> ExampleStream:
+    """Reads a CSV file while it is used, as `read_csv` does at once.
+
+    Args:
+        path: The file.
+        text_column: As for `read_csv`.
+        label_column: As for `read_csv`.
+        pair_column: As for `read_csv`.
+
+    Returns:
+        An iterable of dicts `text`, `label`, and `text_pair` if the file has such a column. A
+        model's `fit` takes it. Each pass opens the file anew.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: As `read_csv`, when a pass reaches the line.
+
+    Example:
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "train.csv"
+    >>> _ = path.write_text("text,label\\nwake me at six,alarm\\n")
+    >>> for example in stream_csv(path):
+    ...     print(example)
+    {'text': 'wake me at six', 'label': 'alarm'}
+    """
+    path = existing_file(path, "CSV")
+    read = partial(_examples, path, text_column, label_column, pair_column)
+    return ExampleStream(path, read, has_header=True)
 
 
 def load_sample(split: str = "train") -> LabelledTexts:
@@ -98,77 +108,32 @@ def load_sample(split: str = "train") -> LabelledTexts:
     if split not in ("train", "test"):
         raise ValueError(f'`split` must be "train" or "test". Received: split={split!r}.')
     file = resources.files("kerasbert.data").joinpath("sample", f"{split}.csv")
-    return _parse(file.read_bytes(), f"sample/{split}.csv", "text", "label", "text_pair")
+    with resources.as_file(file) as path:
+        return read_csv(path)
 
 
-def _parse(
-    content: bytes, path: str, text_column: str, label_column: str, pair_column: str
-) -> LabelledTexts:
-    rows = _rows(_decode(content, path), path)
-    _, header = next(rows, (1, []))
-    header = [name.strip() for name in header]
-    text_at = _column(header, text_column, "--text-column", path)
-    label_at = _column(header, label_column, "--label-column", path)
-    texts, labels, pairs = [], [], []
+def _examples(
+    path: Path, text_column: str, label_column: str, pair_column: str
+) -> Iterator[dict[str, str]]:
+    rows = csv_rows(path)
+    header = read_header(rows, path)
+    places = {
+        "text": _column(header, text_column, "--text-column", path),
+        "label": _column(header, label_column, "--label-column", path),
+    }
+    if pair_column in header:
+        places["text_pair"] = _column(header, pair_column, "--pair-column", path)
+    remedy = "Put quotes around a text that holds a comma"
     for line, row in rows:
-        if len(row) != len(header):
-            raise ValueError(
-                f"Line {line} has {len(row)} fields, the header has {len(header)}. Put quotes "
-                f"around a text that holds a comma. Received: path={path!r}."
-            )
-        label = row[label_at].strip()
-        if not label:
-            raise ValueError(
-                f"Line {line} has no label. Give it one, or remove the line. Received: "
-                f"path={path!r}, label_column={label_column!r}."
-            )
-        texts.append(row[text_at])
-        labels.append(label)
-        if pair_column in header:
-            pairs.append(row[header.index(pair_column)])
-    if not texts:
-        raise ValueError(
-            f"The file has a header but no rows. Add examples. Received: path={path!r}."
-        )
-    return LabelledTexts(texts, labels, pairs if pair_column in header else None)
+        check_width(row, len(header), path, line, remedy)
+        example = {name: row[at] for name, at in places.items()}
+        example["label"] = example["label"].strip()
+        if not example["label"]:
+            problem = f"has no label in its column {label_column!r}"
+            raise malformed(path, line, problem, "Give it one, or remove the line")
+        yield example
 
 
-def _decode(content: bytes, path: str) -> str:
-    try:
-        return content.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"The file is not UTF-8: byte {error.start} does not fit. Save it as UTF-8. Received: "
-            f"path={path!r}."
-        ) from error
-
-
-def _rows(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields rows with the number of the line on which each starts: quoted fields have several."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    start = 1
-    try:
-        for row in reader:
-            if row:
-                yield start, row
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(
-            f"The row that starts on line {start} is not valid CSV ({error}). Close every quote, "
-            f"and double the quotes inside quoted fields. Received: path={path!r}."
-        ) from error
-
-
-def _column(header: list[str], name: str, option: str, path: str) -> int:
-    if not header:
-        raise ValueError(
-            f"The file is empty. Its first line must name the columns. Received: path={path!r}."
-        )
-    if header.count(name) != 1:
-        problem = "no column" if name not in header else "more than one column"
-        raise ValueError(
-            f"The file has {problem} {name!r}. Its columns, which commas must separate, are "
-            f"{header}; name another one with {option} (in Python: "
-            f"{option[2:].replace('-', '_')}=...). Received: path={path!r}."
-        )
-    return header.index(name)
+def _column(header: list[str], name: str, option: str, path: Path) -> int:
+    hint = f"name another one with {option} (in Python: {option[2:].replace('-', '_')}=...)"
+    return column(header, name, path, "commas", hint)

@@ -9,6 +9,7 @@ from keras import ops
 
 from kerasbert.layers import EncoderConfig
 from kerasbert.models import Encoder, EncoderTask
+from kerasbert.tuning.addition import check_plain
 
 # Fields in which a student may differ from its teacher and still take over its weights.
 _DEPTH_FIELDS = {"num_layers"}
@@ -67,6 +68,7 @@ def make_student(
             f"Received: config={config!r}"
         )
     encoder = getattr(teacher, "backbone", teacher)
+    check_plain(encoder, "`make_student`")
     depth = encoder.config.num_layers
     if config is not None:
         layers = (

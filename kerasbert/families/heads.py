@@ -119,4 +119,5 @@ DEFAULT_HEADS = {
     "masked_lm": Head("", (), dense="encoder", norm=True),
     "pretraining": Head("", (), dense="encoder", norm=True, has_pooler=True),
     "replaced_tokens": Head("", (), dense="encoder"),
+    "text_embedder": Head("", (), has_pooler=True),
 }

@@ -7,11 +7,13 @@ from kerasbert.layers.blocks import Blocks
 from kerasbert.layers.bottleneck import Bottleneck
 from kerasbert.layers.config import EncoderConfig
 from kerasbert.layers.convolution import Convolution
+from kerasbert.layers.dense import Dense
 from kerasbert.layers.disentangled import Disentangled
 from kerasbert.layers.embeddings import Embeddings
 from kerasbert.layers.feed_forward import FeedForward
 from kerasbert.layers.patterns import Full
 from kerasbert.layers.positions import Absolute
+from kerasbert.layers.prompt_slot import PromptSlot
 from kerasbert.layers.relative_bias import RelativeBias
 from kerasbert.layers.rotary import Rotary
 from kerasbert.layers.stack import Sharing, block_order, num_blocks
@@ -26,12 +28,14 @@ __all__ = [
     "Blocks",
     "Bottleneck",
     "Convolution",
+    "Dense",
     "Disentangled",
     "Embeddings",
     "EncoderBlock",
     "EncoderConfig",
     "FeedForward",
     "Full",
+    "PromptSlot",
     "Record",
     "RelativeBias",
     "Rotary",

@@ -76,6 +76,7 @@ class SelfAttention(Part):
         self.sparse = config.attention.layer(config, index, name="sparse", dtype=self.dtype_policy)
         self.dropout = self._dropout(config.attention_dropout)
         self._has_fused = backend_has_fused_attention()
+        self.prefix = None  # a layer, where `tuning.prefixes` puts keys and values before all
 
     def build(self, x_shape, context_shape=None, query_input_shape=None, value_input_shape=None):
         self.query.build(query_input_shape or x_shape)
@@ -103,6 +104,9 @@ class SelfAttention(Part):
         for name, heads in (("queries", query), ("keys", key), ("values", value)):
             tracing.write(name, heads)  # each (B, T, N, H)
         query, key = self._rotate(query, key)
+        if self.prefix is not None:
+            key, value, mask = self.prefix(key, value, context["attention_mask"])
+            context = {**context, "attention_mask": mask}
         y = self._attend(x, query, key, value, context, training)  # (B, T, N, H)
         return self.projection(ops.reshape(y, (-1, ops.shape(x)[1], self.config.block_dim)))
 
@@ -119,6 +123,14 @@ class SelfAttention(Part):
         `query` (B, N, T, H) is scaled already; `key` is (B, N, T, H).
         """
         return None
+
+    def _position_scores_after_prefix(self, query, key, context, training):
+        """The same where the first keys are those of a prefix, which have no position."""
+        if self.prefix is None:
+            return self._position_scores(query, key, context, training)
+        length = self.prefix.length
+        scores = self._position_scores(query, key[:, :, length:], context, training)
+        return None if scores is None else ops.pad(scores, ((0, 0),) * 3 + ((length, 0),))
 
     def _attend(self, x, query, key, value, context, training):
         is_traced = tracing.is_traced("attention_scores", "attention_weights")
@@ -144,7 +156,7 @@ class SelfAttention(Part):
         query = ops.transpose(query, (0, 2, 1, 3)) * self.scale  # (B, N, T, H)
         key = ops.transpose(key, (0, 2, 1, 3))
         scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))  # (B, N, T, T)
-        position_scores = self._position_scores(query, key, context, training)
+        position_scores = self._position_scores_after_prefix(query, key, context, training)
         if position_scores is not None:
             scores = scores + position_scores
         tracing.write("attention_scores", scores)

@@ -40,6 +40,8 @@ class EncoderBlock(Part):
             self.exit = BottleneckExit(config, name="bottleneck", **make)
         if config.convolution and index == 0:
             self.convolution = ConvolutionBranch(config, name="convolution", **make)
+        # Layers, where `tuning.adapters` puts some before the residual sums.
+        self.attention_adapter = self.feed_forward_adapter = None
 
     def build(self, x_shape, context_shape=None, query_input_shape=None):
         inner = (*x_shape[:-1], self.config.block_dim)
@@ -81,9 +83,10 @@ class EncoderBlock(Part):
                 training=training,
             )
 
-        y = self._residual(y, attend, self.attention_norm, training)
+        y = self._residual(y, attend, self.attention_norm, training, self.attention_adapter)
         for feed_forward, normalize in self._feed_forwards():
-            y = self._residual(y, feed_forward, normalize, training)
+            adapt = self.feed_forward_adapter if feed_forward is self.feed_forward else None
+            y = self._residual(y, feed_forward, normalize, training, adapt)
         if self.exit is not None:
             y = self.exit(y, x, training=training)
         if self.convolution is not None:
@@ -96,12 +99,14 @@ class EncoderBlock(Part):
         yield from zip(self.extra_feed_forwards, self.extra_norms, strict=True)
         yield self.feed_forward, self.feed_forward_norm
 
-    def _residual(self, x, sub_layer, normalize, training):
+    def _residual(self, x, sub_layer, normalize, training, adapt=None):
         y = x
         if self.normalize_first and normalize is not None:
             y = normalize(x)
         y = sub_layer(y)
         if training:  # else not even called: each call of a layer costs torch some Python
             y = self.dropout(y, training=training)
+        if adapt is not None:
+            y = adapt(y)
         y = x + y
         return y if self.normalize_first else normalize(y)

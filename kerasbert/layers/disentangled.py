@@ -107,6 +107,11 @@ class RelativePositions(Part):
         build_all((None, self.table.output_dim), self.norm)
         super().build()
 
+    def make_room(self, more):
+        """Take inputs longer by so many tokens: the longest distances share the last row."""
+        self.longest += more
+        self.row = np.pad(self.row, more, mode="edge")
+
     def call(self, padding_mask):
         length = ops.shape(padding_mask)[1]
         # In NumPy where the length is known, as the number of rows then has to be.

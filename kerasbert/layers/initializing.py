@@ -8,6 +8,7 @@ from contextvars import ContextVar
 import keras
 
 from kerasbert.layers.activations import activation as activation_by_name
+from kerasbert.layers.dense import Dense
 from kerasbert.layers.norms import Affine
 
 _will_be_loaded: ContextVar[bool] = ContextVar("kerasbert_will_be_loaded", default=False)
@@ -32,7 +33,7 @@ def initializer(config) -> keras.initializers.Initializer:
 
 def dense(config, units: int, *, name: str, dtype, activation="linear", use_bias=None):
     """A dense layer over the last axis, initialised as `config` says."""
-    return keras.layers.Dense(
+    return Dense(
         units,
         activation=None if activation == "linear" else activation_by_name(activation),
         use_bias=config.use_bias if use_bias is None else use_bias,

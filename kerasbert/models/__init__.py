@@ -8,6 +8,7 @@ from kerasbert.models.question_answerer import QuestionAnswerer
 from kerasbert.models.replaced_tokens import ReplacedTokenDetector
 from kerasbert.models.task import EncoderTask
 from kerasbert.models.text_classifier import TextClassifier
+from kerasbert.models.text_embedder import TextEmbedder
 from kerasbert.models.token_classifier import TokenClassifier
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "QuestionAnswerer",
     "ReplacedTokenDetector",
     "TextClassifier",
+    "TextEmbedder",
     "TokenClassifier",
 ]

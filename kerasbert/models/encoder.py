@@ -13,6 +13,7 @@ from kerasbert.layers import (
     Embeddings,
     EncoderBlock,
     EncoderConfig,
+    PromptSlot,
     block_order,
     num_blocks,
     trace,
@@ -21,6 +22,8 @@ from kerasbert.layers.initializing import dense, norm
 from kerasbert.models.loading import load_encoder
 from kerasbert.models.named_inputs import NamedInputs, token_inputs
 from kerasbert.models.saving import export_encoder, write_encoder
+from kerasbert.tuning.additions import read_additions
+from kerasbert.tuning.low_rank import lora
 
 
 def _shared_context(config, inputs, dtype) -> dict:
@@ -70,6 +73,8 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
             Keras's default.
         name: name of the model.
         trainable: whether its weights are trained.
+        additions: what `kerasbert.tuning` added (LoRA, adapters, prompts, prefixes), as
+            `get_config` gives it.
 
     Raises:
         ValueError: on a call with inputs that are missing, not in a dict, or longer than
@@ -89,7 +94,7 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
     ```
     """
 
-    def __init__(self, config, family=None, dtype=None, name=None, trainable=True):
+    def __init__(self, config, family=None, dtype=None, name=None, trainable=True, additions=()):
         config = EncoderConfig.from_dict(config) if isinstance(config, dict) else config
         if not isinstance(config, EncoderConfig):
             raise TypeError(
@@ -98,9 +103,11 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
             )
         get_family(family)  # refuses an unknown name
         inputs = token_inputs(config)
-        context = _shared_context(config, inputs, dtype)
         embed = Embeddings(config, dtype=dtype, name="embeddings")
         x = embed(**{name: inputs[name] for name in inputs if name != "global_mask"})
+        prompt_slot = PromptSlot()
+        x, padding_mask = prompt_slot(x, inputs["padding_mask"])
+        context = _shared_context(config, {**inputs, "padding_mask": padding_mask}, dtype)
         blocks = _blocks(config, dtype)
         for block in blocks[:-1]:
             x = block(x, context)
@@ -108,6 +115,7 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
         x = blocks[-1](x, context)
         if config.norm_placement == "pre":
             x = norm(config, name="final_norm", dtype=dtype)(x)
+        x = prompt_slot(x)
         outputs = {"sequence_output": x}
         if config.pooler is not None:
             pool = dense(
@@ -121,15 +129,20 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
             outputs["pooled_output"] = pool(x[:, 0, :])
 
         super().__init__(inputs=inputs, outputs=outputs, dtype=dtype, name=name)
-        if not trainable:
-            self.trainable = False
         self.input_names = tuple(inputs)
         self.config = config
         self.family = family
         self.token_embedding = embed.token
         self.last_block, self.last_block_inputs = blocks[-1], last_block_inputs
+        self.pooler_is_read = True  # until a task freezes it
+        self.prompt_slot = prompt_slot
+        self.additions = ()
+        for addition in read_additions(additions):
+            addition.add_to(self)
+        if not trainable:
+            self.trainable = False
 
-    def features(self, inputs, layers=(-4, -3, -2, -1), combine="concat"):
+    def features(self, inputs, layers=(-4, -3, -2, -1), combine="concat", training=False):
         """Hidden states of several layers as features (Devlin et al., 2018, section 5.3).
 
         Args:
@@ -139,6 +152,7 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
             combine: `"concat"` gives (batch, length, len(layers) * hidden_dim), `"sum"` and
                 `"mean"` (batch, length, hidden_dim), `"stack"` (batch, len(layers), length,
                 hidden_dim).
+            training: whether dropout is active.
 
         Returns:
             One tensor in the compute dtype.
@@ -157,8 +171,10 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
                 f"{count} hidden states. Received: layers={layers}"
             )
         with trace("hidden_states") as record:
-            self(inputs, training=False)
-        return _COMBINE[combine]([record["hidden_states"][layer] for layer in layers])
+            self(inputs, training=training)
+        embedded, *states = record["hidden_states"]
+        states = [embedded, *map(self.prompt_slot, states)]  # without soft prompts
+        return _COMBINE[combine]([states[layer] for layer in layers])
 
     @classmethod
     def from_preset(cls, preset, load_weights=True, **kwargs):
@@ -203,8 +219,15 @@ class Encoder(NamedInputs, keras_hub.models.Backbone):
         export_encoder(self, folder, family)
 
     def get_config(self):
-        return {
+        config = {
             **super().get_config(),
             "config": self.config.to_dict(),
             "family": self.family,
         }
+        if self.additions:
+            config["additions"] = [addition.to_dict() for addition in self.additions]
+        return config
+
+    def enable_lora(self, rank, target_layer_names=None):
+        """KerasHub's name for `kerasbert.tuning.lora`; it targets `query` and `value`."""
+        lora(self, rank, targets=target_layer_names or ("query", "value"))

@@ -28,6 +28,7 @@ class EnhancedMaskDecoder(keras.layers.Layer):
                 f"norm_placement={config.norm_placement!r}"
             )
         self.rounds = rounds
+        self.prompt_slot = backbone.prompt_slot
         self.block = backbone.last_block
         self.position = keras.layers.Embedding(
             config.max_sequence_length,
@@ -43,6 +44,11 @@ class EnhancedMaskDecoder(keras.layers.Layer):
         self.built = True
 
     def call(self, states, context, training=False):
+        if self.prompt_slot.length:
+            raise ValueError(
+                "The enhanced mask decoder has no place for soft prompts among its queries. Use "
+                "`tuning.prefixes` instead of `tuning.prompts`."
+            )
         places = ops.arange(ops.shape(states)[1], dtype="int32")
         query = states + self.position(places)  # (B, T, D)
         for _ in range(self.rounds):

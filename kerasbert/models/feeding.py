@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import itertools
 import operator
+from collections.abc import Iterator
 
 import keras
 import numpy as np
 
+from kerasbert.models.epochs import Epochs, new_seed
 from kerasbert.models.losses import IGNORED_LABEL
 from kerasbert.models.streaming import TextStream
 
@@ -31,13 +33,14 @@ class Batches(keras.utils.PyDataset):
     Args:
         examples: a `kerasbert.text.Examples`.
         targets: array (n, ...), a target with a `batch` of its own such as `TokenTargets`, a dict
-            of these, or `None`.
+            of these, or `None`. Random ones have `new_seed()` and `begin_pass(seed, number)`.
         weights: array (n,) or `None`.
         batch_size: rows of a batch.
         shuffle: whether to draw new batches for each epoch; otherwise they come sorted by length.
         fill: whether to fill up the last batch.
         training: whether the batches train.
-        seed: of the shuffling; drawn from NumPy's global generator if `None`.
+        seed: of the shuffling; given by random targets, or drawn from NumPy's global generator, if
+            `None`.
     """
 
     def __init__(
@@ -55,9 +58,9 @@ class Batches(keras.utils.PyDataset):
         self.examples, self.targets, self.weights = examples, targets, weights
         self.batch_size, self.shuffle, self.fill = batch_size, shuffle, fill
         self.training = training
-        seed = np.random.randint(2**31) if seed is None else seed
-        self._generator = np.random.default_rng(seed)
-        self._rows = self._arrange()
+        self.seed = new_seed(targets) if seed is None else seed
+        self._pass = None
+        self.begin_pass(0)
 
     def __len__(self):
         return len(self._rows)
@@ -92,18 +95,42 @@ class Batches(keras.utils.PyDataset):
             )
         ]
 
-    def on_epoch_end(self):
-        if self.shuffle:
-            self._rows = self._arrange()
+    def begin_pass(self, number: int) -> None:
+        """Arrange the batches of a pass through the data: its number and the seed decide how."""
+        if (self.seed, number) != self._pass:
+            self._pass = (self.seed, number)
+            self._rows = self._arrange(np.random.default_rng(self._pass))
+            begin_pass(self.targets, *self._pass)
+
+    def batch_at(self, position: int):
+        """A batch of one pass after another."""
+        number, index = divmod(position, len(self))
+        self.begin_pass(number)
+        return self[index]
+
+    @property
+    def settings(self) -> dict:
+        """What decides the batches beside the data and the seed."""
+        return {"batch_size": self.batch_size, "shuffle": self.shuffle}
+
+    def contents(self) -> Iterator:
+        """All inputs, targets and weights, in the order of the examples."""
+        count = len(self.examples)
+        for start in range(0, count, _POOL_BATCHES):
+            rows = np.arange(start, min(start + _POOL_BATCHES, count))
+            inputs = self.examples.batch(rows)
+            weights = None if self.weights is None else self.weights[rows]
+            targets = None if self.targets is None else batch_targets(self.targets, rows, inputs)
+            yield inputs, targets, weights
 
     def _with_rows(self, rows) -> Batches:
         part = copy.copy(self)
         part._rows = rows
         return part
 
-    def _arrange(self) -> list[np.ndarray]:
+    def _arrange(self, generator) -> list[np.ndarray]:
         count, size = len(self.examples), self.batch_size
-        order = self._generator.permutation(count) if self.shuffle else np.arange(count)
+        order = generator.permutation(count) if self.shuffle else np.arange(count)
         pool = size * _POOL_BATCHES if self.shuffle else max(count, 1)
         lengths = self.examples.lengths
         pools = [order[start : start + pool] for start in range(0, count, pool)]
@@ -113,7 +140,7 @@ class Batches(keras.utils.PyDataset):
             missing = size - len(batches[-1])
             batches[-1] = np.concatenate([batches[-1], np.full(missing, -1, order.dtype)])
         if self.shuffle:
-            batches = [batches[index] for index in self._generator.permutation(len(batches))]
+            batches = [batches[index] for index in generator.permutation(len(batches))]
         return batches
 
 
@@ -130,9 +157,21 @@ class TokenTargets:
     def __len__(self):
         return len(self._values)
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether any token has a label that counts."""
+        return bool((self._values.values != IGNORED_LABEL).any())
+
     def batch(self, rows, inputs) -> np.ndarray:
         """int32 (batch, length), for the batch's input dict."""
         return self._values.padded(rows, inputs["token_ids"].shape[1], IGNORED_LABEL)
+
+
+def begin_pass(targets, seed: int, number: int) -> None:
+    """Let what is random in targets depend on a seed and the number of a pass."""
+    for column in keras.tree.flatten(targets):
+        if hasattr(column, "begin_pass"):
+            column.begin_pass(seed, number)
 
 
 def batch_targets(targets, rows, inputs):
@@ -143,16 +182,30 @@ def batch_targets(targets, rows, inputs):
     )
 
 
-def as_backend_data(batches: Batches):
+def as_epochs(data, steps: int | None, first_epoch: int = 0):
+    """`Epochs` of what was batched here and can be read again; other data as they are.
+
+    Args:
+        data: `Batches`, a `TextStream` or a dataset.
+        steps: batches of an epoch; `None` for those of one pass.
+        first_epoch: the number of the first epoch.
+    """
+    if isinstance(data, Batches):
+        return Epochs(data, steps or len(data), first_epoch)
+    if isinstance(data, TextStream) and not data.is_one_pass:
+        return Epochs(data, steps or data.count(), first_epoch)
+    return data
+
+
+def as_backend_data(batches: Batches | Epochs):
     """What Keras's trainer of the active backend takes best."""
     if keras.backend.backend() != "tensorflow":
         return batches
     import tensorflow as tf
 
     def generate():
-        for index in range(len(batches)):
+        for index in range(batches.num_batches):
             yield batches[index]
-        batches.on_epoch_end()
 
     dataset = _as_tf_dataset(generate, batches[0])
     return dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
@@ -176,8 +229,9 @@ def _as_tf_dataset(generate, example):
 
     def spec(array):
         array = np.asarray(array)
-        shape = (None,) if array.ndim == 1 else (None, None)
-        return tf.TensorSpec((*shape, *array.shape[2:]), array.dtype)
+        # Ids, and labels of tokens, come in any width; values keep what follows the second axis.
+        free = array.ndim if array.dtype.kind in "iu" else min(array.ndim, 2)
+        return tf.TensorSpec((*[None] * free, *array.shape[free:]), array.dtype)
 
     signature = keras.tree.map_structure(spec, example)
     return tf.data.Dataset.from_generator(generate, output_signature=signature).prefetch(2)

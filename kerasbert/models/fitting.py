@@ -8,26 +8,32 @@ from typing import ClassVar
 import keras
 import numpy as np
 
+from kerasbert.models.epochs import Epochs
 from kerasbert.models.feeding import (
     ROW_MASK,
     Batches,
     TensorExamples,
     as_backend_data,
     as_backend_stream,
+    as_epochs,
     batch_targets,
+    begin_pass,
     default_jit_compile,
 )
-from kerasbert.models.guarding import NaNGuard
 from kerasbert.models.streaming import TextStream, length_of, open_dataset
+from kerasbert.models.training_run import train
+from kerasbert.text import Examples
 from kerasbert.text.inputs import is_raw
+from kerasbert.tuning.optimizers import prepare
 
 
 class Fitting:
     """Mixin for models with a preprocessor.
 
     A subclass has `preprocessor` (a `TextPreprocessor`, or `None`) and `encode_targets(y,
-    examples)`. Raw input and dicts of arrays are batched here (see `Batches`); a dataset of ready
-    batches goes to Keras as it is.
+    examples)`, or `make_targets(examples, training)` where inputs are their own labels. Raw input
+    and dicts of arrays are batched here (see `Batches`); a dataset of ready batches goes to Keras
+    as it is.
     """
 
     needs_labels = True
@@ -85,37 +91,27 @@ class Fitting:
             validation_data = self._feed_validation(
                 validation_data, validation_batch_size or batch_size
             )
-        is_ours = isinstance(data, Batches | TextStream)
+        data = as_epochs(data, steps_per_epoch, initial_epoch)
+        is_ours = isinstance(data, Epochs | TextStream)
         if class_weight is not None and not is_ours:
             kwargs["class_weight"] = class_weight  # ready batches: Keras weighs them
-        steps_per_epoch = steps_per_epoch or _count_if_stream(data)
-        validation_steps = validation_steps or _count_if_stream(validation_data)
-        self._plan_schedule(steps_per_epoch or length_of(data), epochs - initial_epoch)
-        callbacks = (
-            callbacks
-            if isinstance(callbacks, keras.callbacks.CallbackList)
-            else [*keras.tree.flatten(callbacks or []), NaNGuard()]
+        steps = steps_per_epoch or length_of(data)
+        return train(
+            self,
+            _to_backend(data, repeat=True),
+            data,
+            callbacks,
+            initial_epoch=initial_epoch,
+            epochs=epochs,
+            steps=steps,
+            plan=lambda: self._plan_schedule(steps, epochs - initial_epoch),
+            verbose=verbose,
+            validation_data=_to_backend(validation_data, repeat=True),
+            steps_per_epoch=None if isinstance(data, Epochs) else steps_per_epoch,
+            validation_steps=validation_steps or _count_if_stream(validation_data),
+            shuffle=shuffle and not is_ours,  # ours are shuffled already
+            **kwargs,
         )
-        try:
-            return keras.Model.fit(
-                self,
-                _to_backend(data, repeat=True),
-                epochs=epochs,
-                verbose=verbose,
-                callbacks=callbacks,
-                validation_data=_to_backend(validation_data, repeat=True),
-                initial_epoch=initial_epoch,
-                steps_per_epoch=steps_per_epoch,
-                validation_steps=validation_steps,
-                shuffle=shuffle and not is_ours,  # ours are shuffled already
-                **kwargs,
-            )
-        except BaseException:
-            # On JAX the weights are out of the variables while training runs: put them back, so
-            # that an interrupted model can be used and saved.
-            if hasattr(self, "jax_state_sync"):
-                self.jax_state_sync()
-            raise
 
     def evaluate(
         self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, **kwargs
@@ -133,7 +129,7 @@ class Fitting:
             one was cut into. Where outputs have an axis of tokens, rows are filled up to one
             length.
         """
-        data = self._feed(x, None, None, batch_size)
+        data = self._feed(x, None, None, batch_size, training=None)
         if not isinstance(data, Batches):
             return keras.Model.predict(self, _to_backend(data), verbose=verbose, **kwargs)
         groups = [data] if self.sequence_fill is None else data.by_width()
@@ -145,7 +141,8 @@ class Fitting:
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, **kwargs):
         """One training step on a batch of raw input or tensors."""
-        x, y, weights = self._batch(x, y, self._weights(y, sample_weight, class_weight))
+        weights = self._weights(y, sample_weight, class_weight)
+        x, y, weights = self._batch(x, y, weights, training=True)
         return keras.Model.train_on_batch(self, x, y, sample_weight=weights, **kwargs)
 
     def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
@@ -214,31 +211,31 @@ class Fitting:
                 f"This `{type(self).__name__}` has no preprocessor, so it takes no text. Build it "
                 "with `preprocessor=`, or give a dict of arrays."
             )
-        if not (self._is_raw(x) or isinstance(x, Mapping)):
+        if not (self._is_raw(x) or isinstance(x, Mapping | Examples)):
             if y is not None:
                 raise ValueError(
                     f"`{type(self).__name__}` takes texts, a dict of arrays, or a dataset that "
                     f"holds its labels. Received: x of type {type(x).__name__} with y"
                 )
 
-            def prepare(x, y, sample_weight):
+            def prepare(x, y, sample_weight, place=None):
                 weights = self._weights(y, sample_weight, class_weight)
-                return _packed(*self._batch(x, y, weights))
+                return _packed(*self._batch(x, y, weights, training, place))
 
             if self.preprocessor is None:
                 return x
             return open_dataset(x, prepare, self.preprocessor, batch_size)
         self._check_preprocessor()
-        examples = self.preprocessor.tokenize(x) if self._is_raw(x) else TensorExamples(x)
+        examples = self._examples(x)
         if not len(examples):
             raise ValueError("There must be at least one example. Received: an empty x")
         return Batches(
             examples,
-            *self._targets(examples, y, weights),
+            *self._targets(examples, y, weights, training),
             batch_size or 32,
             shuffle,
             fill=self._fills_batches,
-            training=training,
+            training=bool(training),
         )
 
     def _feed_validation(self, data, batch_size):
@@ -259,24 +256,42 @@ class Fitting:
     def _is_raw(self, x):
         return self.preprocessor is not None and self.preprocessor.is_raw(x)
 
+    def _examples(self, x):
+        """Raw input, what a preprocessor's `tokenize` made of it, or a dict of arrays."""
+        if isinstance(x, Examples):
+            return x
+        return self.preprocessor.tokenize(x) if self._is_raw(x) else TensorExamples(x)
+
     def _ready(self, x):
         return self.preprocessor(x) if self._is_raw(x) else x
 
-    def _targets(self, examples, y, weights):
-        """Targets and weights of the rows that the inputs became."""
+    def make_targets(self, examples, training):
+        """What `Batches` takes as targets where y is `None`, in training or in evaluation."""
+        return None
+
+    def _targets(self, examples, y, weights, training):
+        """Targets and weights of the rows that the inputs became; in prediction (`training` is
+        `None`) no targets are made."""
         columns = y if isinstance(y, Mapping) else {"y": y}
         for name, values in {**columns, "sample_weight": weights}.items():
             _check_count(name, values, examples.num_inputs)
-        targets = None if y is None else self.encode_targets(y, examples)
+        if y is not None:
+            targets = self.encode_targets(y, examples)
+        else:
+            targets = None if training is None else self.make_targets(examples, training)
         return targets, None if weights is None else weights[examples.origin]
 
-    def _batch(self, x, y, weights):
-        """One batch of raw input or tensors, ready for a step."""
-        examples = self.preprocessor.tokenize(x) if self._is_raw(x) else TensorExamples(x)
+    def _batch(self, x, y, weights, training=False, place=None):
+        """One batch of raw input or tensors, ready for a step; `place` is for `begin_pass`."""
+        examples = self._examples(x)
         rows = np.arange(len(examples))
         inputs = examples.batch(rows)
-        targets, weights = self._targets(examples, y, weights)
-        return inputs, None if y is None else batch_targets(targets, rows, inputs), weights
+        targets, weights = self._targets(examples, y, weights, training)
+        if place is not None:
+            begin_pass(targets, *place)
+        if targets is not None:
+            targets = batch_targets(targets, rows, inputs)
+        return inputs, targets, weights
 
     def _weights(self, y, sample_weight, class_weight=None):
         weights = None if sample_weight is None else np.asarray(sample_weight, "float32")
@@ -288,20 +303,15 @@ class Fitting:
         return factors if weights is None else weights * factors
 
     def _plan_schedule(self, steps, epochs):
-        """Tell a schedule without a length how many steps are ahead."""
-        # With `mixed_float16`, Keras wraps the optimizer for loss scaling.
-        optimizer = getattr(self.optimizer, "inner_optimizer", self.optimizer)
-        schedule = getattr(optimizer, "_learning_rate", None)
-        if steps and hasattr(schedule, "plan"):
-            first_step = int(keras.ops.convert_to_numpy(self.optimizer.iterations))
-            if schedule.plan(first_step, steps * epochs):
-                self.train_function = None  # it was compiled with the schedule as it was
+        """Tell the optimizer how many batches are ahead."""
+        if prepare(self.optimizer, (steps or 0) * epochs):
+            self.train_function = None  # it was compiled with the schedule as it was
 
 
 def _to_backend(data, repeat=False):
     if isinstance(data, TextStream):
         return as_backend_stream(data, repeat)
-    return as_backend_data(data) if isinstance(data, Batches) else data
+    return as_backend_data(data) if isinstance(data, Batches | Epochs) else data
 
 
 def _count_if_stream(data):
@@ -351,7 +361,7 @@ def _split(x, y, sample_weight, share):
     """Cut the last `share` of the examples off, as Keras does."""
     if not 0 < share < 1:
         raise ValueError(f"`validation_split` must be in (0, 1). Received: {share}")
-    if y is None:
+    if y is None and not isinstance(x, list | np.ndarray | Mapping):
         raise ValueError(
             "`validation_split` cannot divide a dataset. Give `validation_data`. Received: x of "
             f"type {type(x).__name__} without y"

@@ -37,6 +37,19 @@ class NaNGuard(keras.callbacks.Callback):
     def on_train_end(self, logs=None):
         self._best_weights = None
 
+    def state(self):
+        """What a run that goes on in another process needs to know."""
+        return {
+            "loss": self._best_loss,
+            "epoch": self._best_epoch,
+            "weights": self._best_weights,
+        }
+
+    def set_state(self, state):
+        """Put back what `state` gave."""
+        self._best_loss, self._best_epoch = state["loss"], state["epoch"]
+        self._best_weights = state["weights"]
+
     def _stop(self, problem):
         self.model.set_weights(self._best_weights)
         _clear_broken_state(self.model.optimizer)

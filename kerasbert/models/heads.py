@@ -145,6 +145,7 @@ def pooled_input(facts: Head, backbone, outputs, padding_mask):
     """What the head reads, and the facts of what remains of it: where the encoder has a pooler,
     that is the head's dense layer."""
     if facts.pool == "pooled" and backbone.config.pooler:
+        thaw_pooler(backbone)
         return outputs["pooled_output"], without_dense(facts)
     freeze_pooler(backbone)
     if facts.pool is None:
@@ -160,5 +161,14 @@ def without_dense(facts: Head) -> Head:
 
 def freeze_pooler(backbone) -> None:
     """A pooler that a task does not read would get no gradient."""
-    if backbone.config.pooler:
-        backbone.get_layer("pooler").trainable = False
+    pooler = backbone.get_layer("pooler") if backbone.config.pooler else None
+    if pooler is not None and pooler.trainable:
+        pooler.trainable = False
+        backbone.pooler_is_read = False
+
+
+def thaw_pooler(backbone) -> None:
+    """Train a pooler again that is frozen for the sake of another task of the same encoder."""
+    if backbone.trainable and not backbone.pooler_is_read:
+        backbone.get_layer("pooler").trainable = True
+        backbone.pooler_is_read = True

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 
 import numpy as np
+
+from kerasbert.text.preprocessor import caller_depth
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Labels:
             return self._numbers(y)
         return np.array([self.index(label, at) for at, label in enumerate(y)], dtype="int32")
 
-    def index(self, label, position: int | None = None) -> int:
+    def index(self, label, position: int | str | None = None) -> int:
         """The index of a class given by name or index."""
         at = "" if position is None else f" at position {position}"
         if isinstance(label, bytes):
@@ -168,6 +171,29 @@ class Labels:
             targets[position, indices] = 1
         return targets
 
+    def warn_of_missing(self, targets: np.ndarray) -> None:
+        """Warn of classes that have no example among encoded targets, or of values all alike.
+
+        Args:
+            targets: what `encode` gave for the labels that train.
+        """
+        if self.is_regression:
+            if (targets == targets[0]).all():
+                _warn(f"All values to be learned are the same: {float(targets[0, 0])}.")
+            return
+        found = (
+            targets.any(axis=0) if self.multi_label else np.isin(range(self.num_classes), targets)
+        )
+        missing = [self.name(index) for index in np.flatnonzero(~found)]
+        if not missing:
+            return
+        shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
+        only = "All examples are of one class. " if found.sum() == 1 < self.num_classes else ""
+        _warn(
+            f"{only}{len(missing)} of {self.num_classes} classes have no example to learn from: "
+            f"{shown}. Give examples of them, or leave them out of the classes."
+        )
+
     def example_weights(self, y, class_weight: Mapping) -> np.ndarray:
         """The weight of each example's class, (n,) float32; 1 for classes without one.
 
@@ -182,6 +208,10 @@ class Labels:
         for label, weight in class_weight.items():
             weight_of[self.index(label)] = weight
         return weight_of[self.encode(y)]
+
+
+def _warn(message):
+    warnings.warn(message, stacklevel=caller_depth())
 
 
 def _as_sequence(y):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -130,6 +131,8 @@ def _load_foreign_task(cls, source, load_weights, changes, encoder_changes):
                 are_tied=keeps_head and bool(folder.family.head(cls.task).tied),
                 left_out="pooler/",
             )
+        if load_weights and keeps_head:
+            task.read_head(folder)
     if saved and not keeps_head:
         _warn_of_new_head(source, changes)
     return task
@@ -157,9 +160,10 @@ def _with_preprocessor(cls, source, backbone, arguments):
         return {**arguments, "preprocessor": preprocessor}
     if cls.preprocessor_cls is None or not Tokenizer.exists_in(folder):
         return arguments
+    usual = inspect.signature(cls.preprocessor_cls).parameters["sequence_length"].default
     preprocessor = cls.preprocessor_cls(
         Tokenizer.from_preset(folder),
-        sequence_length=min(512, backbone.config.max_sequence_length),
+        sequence_length=min(usual, backbone.config.max_sequence_length),
     )
     return {**arguments, "preprocessor": preprocessor}
 
@@ -171,7 +175,7 @@ def _initializing(will_load: bool):
 def _warn_of_new_head(source, changes):
     given = {name: value for name, value in changes.items() if name != "preprocessor"}
     warnings.warn(
-        f"The saved head in {source.folder} has other classes than asked for: the head is new and "
-        f"must be trained. Asked for: {given}",
+        f"The saved head in {source.folder} is another than asked for: the head is new and must be "
+        f"trained. Asked for: {given}",
         stacklevel=5,
     )

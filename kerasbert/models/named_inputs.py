@@ -24,8 +24,9 @@ class NamedInputs:
     def __call__(self, inputs, *args, **kwargs):
         return super().__call__(self._select(inputs), *args, **kwargs)
 
-    def call(self, inputs, *args, **kwargs):
-        return super().call(self._select(inputs), *args, **kwargs)
+    def call(self, inputs, training=None, mask=None, **kwargs):
+        # `training` by name: Keras's trainers pass it only where they see it in the signature.
+        return super().call(self._select(inputs), training=training, mask=mask, **kwargs)
 
     def _select(self, inputs):
         if not isinstance(inputs, dict):

@@ -8,6 +8,7 @@ import numpy as np
 from kerasbert.families import Family
 from kerasbert.layers import Absolute, EncoderConfig
 from kerasbert.layers.initializing import weights_to_be_loaded
+from kerasbert.tuning.addition import check_plain
 
 _POSITION_TABLE = "embeddings/position/embeddings"
 _SEGMENT_TABLE = "embeddings/segment/embeddings"
@@ -31,6 +32,7 @@ def restated_for(model: keras.Model, family: Family) -> tuple[keras.Model, list[
     encoder = getattr(model, "backbone", model)
     if family.can_represent(encoder.config):
         return model, []
+    check_plain(encoder, "Another family's layout")
     config, differences = _restated(encoder.config, family)
     if not family.can_represent(config):
         return model, []

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 
+import keras
+import numpy as np
+
 from kerasbert.checkpoints import hugging_face, presets
+from kerasbert.checkpoints.sentence_transformers import EmbeddingModules, write_modules
 from kerasbert.data.files import atomic_folder
 from kerasbert.families import Family, family_for
 from kerasbert.families.names import expand
 from kerasbert.models.loading import not_the_head, optimizer_of, variables_by_path
+from kerasbert.tuning.addition import check_plain
 
 
 def write_encoder(encoder, folder: str | os.PathLike) -> None:
@@ -39,16 +44,37 @@ def _write_encoder_files(encoder, target):
 def export_encoder(encoder, folder: str | os.PathLike, family: str | None) -> None:
     """Write an encoder in Hugging Face's layout."""
     facts = family_for(encoder.config, family or encoder.family)
-    values = {"architectures": [facts.architecture], **facts.write_config(encoder.config)}
     with atomic_folder(folder) as target:
-        hugging_face.write_folder(
-            target,
-            facts,
-            values,
-            variables_by_path(encoder),
-            expand(facts.weights, encoder.config),
-            prefix=False,
-        )
+        _write_their_encoder(encoder, target, facts)
+
+
+def export_embedder(task, folder, facts: Family, modules: EmbeddingModules) -> None:
+    """Write an embedder in the layout of sentence-transformers, with its tokenizer.
+
+    Args:
+        task: the model.
+        folder: where to write.
+        facts: the family in whose layout the encoder is written.
+        modules: what follows the encoder.
+    """
+    weights = [] if task.projection is None else [task.projection.kernel, task.projection.bias]
+    arrays = [np.asarray(keras.ops.convert_to_numpy(each.value), "float32") for each in weights]
+    with atomic_folder(folder) as target:
+        _write_their_encoder(task.backbone, target, facts)
+        write_modules(target, modules, task.backbone.config.hidden_dim, arrays or None)
+        _write_their_tokenizer(task, target)
+
+
+def _write_their_encoder(encoder, target, facts):
+    check_plain(encoder, "Hugging Face's format")
+    hugging_face.write_folder(
+        target,
+        facts,
+        {"architectures": [facts.architecture], **facts.write_config(encoder.config)},
+        variables_by_path(encoder),
+        expand(facts.weights, encoder.config),
+        prefix=False,
+    )
 
 
 def export_task(task, folder: str | os.PathLike, facts: Family, values: dict) -> None:
@@ -60,6 +86,7 @@ def export_task(task, folder: str | os.PathLike, facts: Family, values: dict) ->
         facts: the family whose layout is written; it has a head for the task.
         values: the task's own fields of `config.json`.
     """
+    check_plain(task.backbone, "Hugging Face's format")
     config, head = task.backbone.config, facts.heads[task.task]
     variables = variables_by_path(task)
     if not head.has_pooler:
@@ -74,8 +101,13 @@ def export_task(task, folder: str | os.PathLike, facts: Family, values: dict) ->
             expand((*facts.weights, *head.weights), config),
             prefix=True,
         )
-        if task.preprocessor is not None:
-            task.preprocessor.tokenizer.save(target, model_input_names=_their_inputs(config))
+        _write_their_tokenizer(task, target)
+
+
+def _write_their_tokenizer(task, target):
+    if task.preprocessor is not None:
+        inputs = _their_inputs(task.backbone.config)
+        task.preprocessor.tokenizer.save(target, model_input_names=inputs)
 
 
 def _their_inputs(config) -> list[str]:

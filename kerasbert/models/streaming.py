@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import keras
 import numpy as np
 
+from kerasbert.models.epochs import new_seed
 from kerasbert.text import TextPreprocessor
 
 
@@ -19,7 +21,8 @@ class TextStream:
         source: a `tf.data.Dataset`, a grain or Hugging Face dataset, a `PyDataset`, a generator or
             any other iterable. Its elements are batches or single examples: `x`, `(x, y)` or
             `(x, y, sample_weight)`, or dicts with the entry `"label"`.
-        prepare: makes a ready batch of `(x, y, sample_weight)`.
+        prepare: makes a ready batch of x, y and sample_weight, in training also of the pair of
+            numbers that decides what is random in it.
         preprocessor: the task's; it knows the names of the input's entries and what one example is.
         batch_size: how many single examples make a batch.
     """
@@ -33,6 +36,9 @@ class TextStream:
     ):
         self._source, self._prepare, self._batch_size = source, prepare, batch_size
         self._preprocessor = preprocessor
+        self.seed = new_seed(preprocessor)
+        self._count = self._batches_ahead = self._position = None
+        self._lock = threading.Lock()  # TensorFlow reads in threads of its own
 
     @property
     def is_one_pass(self) -> bool:
@@ -45,8 +51,30 @@ class TextStream:
 
     def repeated(self) -> Iterator:
         """The batches over and over, one pass after another; once for a one-pass source."""
-        passes = (self,) if self.is_one_pass else itertools.repeat(self)
-        return itertools.chain.from_iterable(passes)
+        if self.is_one_pass:
+            yield from self
+            return
+        for x, y, sample_weight in self._passes():
+            yield self._prepare(x, y, sample_weight)
+
+    def batch_at(self, position: int):
+        """The ready batch of a position in pass after pass; quick where it is the next one."""
+        with self._lock:
+            if position != self._position:
+                skipped = position % self._count if self._count else position
+                self._batches_ahead = itertools.islice(self._passes(), skipped, None)
+            batch = self._prepare(*next(self._batches_ahead), (self.seed, position))
+            self._position = position + 1
+            return batch
+
+    @property
+    def settings(self) -> dict:
+        """What decides the batches beside the data."""
+        return {"batch_size": self._batch_size}
+
+    def contents(self) -> Iterator:
+        """The first batch: to read all of them could take hours."""
+        return itertools.islice(self, 1)
 
     def peek(self):
         """The first ready batch, and all batches with it."""
@@ -56,14 +84,15 @@ class TextStream:
 
     def count(self) -> int | None:
         """Batches of one pass; `None` for a one-pass source. Read through if it does not say."""
-        if self.is_one_pass:
-            return None
+        if self.is_one_pass or self._count is not None:
+            return self._count
         first = next(self.elements(), None)
         elements = length_of(self._source)
         if elements is None:
             elements = sum(1 for _ in self.elements())
         is_single = first is not None and self._preprocessor.is_one(self.unpacked(first)[0])
-        return math.ceil(elements / self._batch_size) if is_single else elements
+        self._count = math.ceil(elements / self._batch_size) if is_single else elements
+        return self._count
 
     def elements(self) -> Iterator:
         """The elements of the source as they are."""
@@ -78,7 +107,20 @@ class TextStream:
         if not (isinstance(element, Mapping) and "label" in element):
             return keras.utils.unpack_x_y_sample_weight(element)
         x = {name: element[name] for name in self._preprocessor.fields if name in element}
-        return (x if len(x) > 1 else next(iter(x.values()), None)), element["label"], None
+        y = self._preprocessor.label_if_none if element["label"] is None else element["label"]
+        # Texts alone are given as they are; of other fields, the name says what they hold.
+        return (x if set(x) - {"text"} else x.get("text")), y, None
+
+    def _passes(self) -> Iterator:
+        for number in itertools.count(1):
+            batch = None
+            for batch in self._batches():
+                yield batch
+            if batch is None:
+                raise ValueError(
+                    "The dataset has nothing to read, or can be read only once. Give one that can "
+                    f"be read again for each epoch. Received: no example in pass {number}."
+                )
 
     def _batches(self) -> Iterator:
         singles = []
@@ -103,6 +145,9 @@ def open_dataset(source, prepare: Callable, preprocessor, batch_size: int | None
         prepare: as for `TextStream`.
         preprocessor: as for `TextStream`.
         batch_size: as for `TextStream`; 32 for `None`.
+
+    Raises:
+        ValueError: if the dataset has no element.
     """
     if not (hasattr(source, "__iter__") or isinstance(source, keras.utils.PyDataset)):
         return source
@@ -113,8 +158,12 @@ def open_dataset(source, prepare: Callable, preprocessor, batch_size: int | None
         source = (element for element in itertools.chain(peeked, source))
     stream = TextStream(source, prepare, preprocessor, batch_size or 32)
     first = peeked or list(itertools.islice(stream.elements(), 1))
-    holds_text = bool(first) and preprocessor.is_raw(stream.unpacked(first[0])[0])
-    return stream if holds_text else source
+    if not first:
+        raise ValueError(
+            "There must be at least one example. "
+            f"Received: an empty dataset of type {type(source).__name__}"
+        )
+    return stream if preprocessor.is_raw(stream.unpacked(first[0])[0]) else source
 
 
 def _stacked(examples):
@@ -124,7 +173,7 @@ def _stacked(examples):
         x = {name: [_as_python(each[name]) for each in xs] for name in xs[0]}
     else:
         x = [_as_python(each) for each in xs]
-    y = None if ys[0] is None else [_as_python(each) for each in ys]
+    y = None if all(each is None for each in ys) else [_as_python(each) for each in ys]
     return x, y, None if weights[0] is None else np.asarray(weights)
 
 

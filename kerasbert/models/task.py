@@ -55,6 +55,16 @@ class EncoderTask(NamedInputs, Fitting, keras_hub.models.Task):
         self._reads_first_token = facts.pool in ("first", "pooled")
         return facts.resolve(backbone.config, **self.head_options, **changes)
 
+    @property
+    def preprocessor(self):
+        """The preprocessor of raw input, or `None`. Another may be set at any time."""
+        return getattr(self, "_preprocessor", None)
+
+    @preprocessor.setter
+    def preprocessor(self, value):
+        # Not tracked: on torch it would be a module, and the tokenizer's `train` one's switch.
+        object.__setattr__(self, "_preprocessor", value)
+
     def _default_input(self, name, padding_mask):
         if name != "global_mask" or not self._reads_first_token:
             return super()._default_input(name, padding_mask)
@@ -143,6 +153,9 @@ class EncoderTask(NamedInputs, Fitting, keras_hub.models.Task):
             "head_options": options,
             **cls.arguments_of(saved),
         }
+
+    def read_head(self, folder) -> None:
+        """Fill what of the head a foreign folder keeps apart from the encoder's weights."""
 
     @classmethod
     def arguments_of(cls, saved: SavedHead) -> dict[str, Any]:

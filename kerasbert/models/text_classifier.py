@@ -6,6 +6,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerasbert.metrics import F1, PearsonCorrelation
+from kerasbert.models.feeding import Batches
 from kerasbert.models.heads import POOLINGS, freeze_pooler, pool, without_dense
 from kerasbert.models.labels import Labels, their_labels
 from kerasbert.models.linear_head_task import LinearHeadTask
@@ -20,6 +22,9 @@ class TextClassifier(LinearHeadTask):
     `"text_pair"`) or on the encoder's input dict. A call and `predict` give logits (batch,
     num_classes) in float32; `classify` gives labels and scores.
 
+    By default the metrics are accuracy; for `multi_label`, the accuracy of all single decisions and
+    their F1 (micro average); for regression, mean squared error and Pearson's correlation.
+
     Args:
         backbone: a `kerasbert.Encoder`.
         num_classes: number of classes; 1 is regression. One of `num_classes` and `labels`.
@@ -27,7 +32,8 @@ class TextClassifier(LinearHeadTask):
         preprocessor: a `TextClassifierPreprocessor`, or `None` to take tensors only.
         multi_label: whether a text has any number of the labels (sigmoid instead of softmax).
         pooling: `None` for the head of the encoder's family; `"cls"`, `"mean"` or `"max"` for a
-            linear layer over the pooled states of the real tokens.
+            linear layer over the pooled states of the real tokens. A pooler of the encoder is then
+            frozen, until a task that reads it is built on the same encoder.
         dropout: rate before the output layer; `None` for the family's.
         head_options: what a checkpoint's configuration changes of the family's head; set by
             `from_preset`.
@@ -162,6 +168,11 @@ class TextClassifier(LinearHeadTask):
         """The weight of each example by its class."""
         return self.classes.example_weights(y, class_weight)
 
+    def _check_labels(self, data):
+        super()._check_labels(data)
+        if isinstance(data, Batches) and data.training:
+            self.classes.warn_of_missing(data.targets)
+
     def _default_loss(self):
         if self.classes.is_regression:
             return keras.losses.MeanSquaredError()
@@ -171,9 +182,12 @@ class TextClassifier(LinearHeadTask):
 
     def _default_metrics(self):
         if self.classes.is_regression:
-            return ["mse"]
+            return ["mse", PearsonCorrelation()]
         if self.multi_label:
-            return [keras.metrics.BinaryAccuracy(name="accuracy", threshold=0.0)]
+            return [
+                keras.metrics.BinaryAccuracy(name="accuracy", threshold=0.0),
+                F1(self.num_classes, average="micro", multi_label=True),
+            ]
         return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
 
     def export_to_transformers(self, folder, family=None):

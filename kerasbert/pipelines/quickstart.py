@@ -181,7 +181,9 @@ class Quickstart:
         labels = sorted(set(self.train.labels))
         teacher = TextClassifier.from_preset(self.teacher_preset, labels=labels, pooling="mean")
         checking.check_depth(teacher, self.settings.student_layers)
-        teacher.compile(optimizer=tuning.optimizer(self.settings.teacher_learning_rate))
+        teacher.compile(
+            optimizer=tuning.optimizer(learning_rate=self.settings.teacher_learning_rate)
+        )
         self._fit(teacher, self.teacher_epochs)
         teacher.save_to_preset(str(self.folder / TEACHER))
         return {}
@@ -194,7 +196,9 @@ class Quickstart:
         distiller = Distiller(
             teacher, student, [SoftTargets(self.settings.temperature)], label_weight=0.0
         )
-        distiller.compile(optimizer=tuning.optimizer(self.settings.student_learning_rate))
+        distiller.compile(
+            optimizer=tuning.optimizer(learning_rate=self.settings.student_learning_rate)
+        )
         self._fit(distiller, self.student_epochs)
         student.save_to_preset(str(self.folder / STUDENT))
         return {}

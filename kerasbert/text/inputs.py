@@ -52,6 +52,42 @@ def as_texts(x: Any, name: str) -> list[str]:
     ]
 
 
+def text_columns(x: Any) -> list[list[str]]:
+    """Texts as one list of strings, pairs of texts as two lists of the same length.
+
+    Args:
+        x: What `as_texts` takes; or pairs: `{"text": ..., "text_pair": ...}` of these.
+
+    Raises:
+        TypeError: Something is not text; the message names its position and type.
+        ValueError: A dict has other keys, or texts and second texts differ in number.
+    """
+    if not isinstance(x, Mapping):
+        return [as_texts(x, "x")]
+    if "text" not in x or not {"text", "text_pair"}.issuperset(x):
+        raise ValueError(
+            f'A dict of texts has the keys "text" and, for pairs, "text_pair": {PAIR_FORM}. '
+            f"Received: keys={list(x)}."
+        )
+    columns = [as_texts(column, name) for name, column in sorted(x.items())]
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError(
+            "`text` and `text_pair` must have the same length. "
+            f"Received: {len(columns[0])} and {len(columns[1])} texts."
+        )
+    return columns
+
+
+def is_paired(x: Any) -> bool:
+    """Whether texts come in pairs."""
+    return isinstance(x, Mapping) and "text_pair" in x
+
+
+def texts_one_by_one(x: Any) -> list[str]:
+    """All texts in one list, the two of each pair (see `text_columns`) one after another."""
+    return [text for texts in zip(*text_columns(x), strict=True) for text in texts]
+
+
 def _as_list(x: Any, name: str) -> list:
     if isinstance(x, tuple):
         raise TypeError(

@@ -86,6 +86,11 @@ class Examples:
         return len(self.lengths)
 
     @property
+    def token_ids(self) -> Ragged:
+        """int32 ids of each text, special tokens included."""
+        return self._token_ids
+
+    @property
     def origin(self) -> np.ndarray:
         """int array of shape (n,): which of the task's inputs each row comes from, ascending."""
         return np.arange(len(self))

@@ -15,7 +15,7 @@ import keras
 import keras_hub
 import numpy as np
 
-from kerasbert.text.inputs import PAIR_FORM, as_texts, is_raw
+from kerasbert.text.inputs import is_raw, text_columns
 from kerasbert.text.packing import BUCKETS, Examples, longest_first, pack, resolve_buckets
 from kerasbert.text.ragged import Ragged
 from kerasbert.text.template import Layout
@@ -42,6 +42,8 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
 
     # The entries of a dict that is this task's input; beside them, a dataset has `"label"`.
     fields: ClassVar[tuple[str, ...]] = ("text", "text_pair")
+    # What a dataset's `"label"` of `None` means: by default that there is none.
+    label_if_none: ClassVar[Any] = None
 
     def __init__(
         self,
@@ -118,10 +120,15 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
 
     def _pack(self, texts: Sequence[Sequence[str]]) -> Examples:
         """Tokenizes, truncates and packs texts (one list) or pairs (two lists of equal length)."""
+        layout = self._layout(len(texts))
+        rows = self._truncate([self._token_ids(column) for column in texts], layout)
+        return self._packed(rows, layout)
+
+    def _layout(self, num_texts: int) -> Layout:
         template = self.tokenizer.template
-        layout = template.single if len(texts) == 1 else template.pair
-        rows = [self._token_ids(column) for column in texts]
-        rows = self._truncate(rows, layout)
+        return template.single if num_texts == 1 else template.pair
+
+    def _packed(self, rows: Sequence[Ragged], layout: Layout) -> Examples:
         token_ids, segment_ids = pack(rows, layout)
         return Examples(token_ids, segment_ids, self._pad_token_id(), self.buckets)
 
@@ -138,12 +145,7 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
         return Ragged.of(flat, np.asarray(lengths, np.int32))
 
     def _truncate(self, rows: list[Ragged], layout: Layout) -> list[Ragged]:
-        room = self.sequence_length - layout.num_special_tokens
-        if room < 1:
-            raise ValueError(
-                f"`sequence_length` must leave room beside the {layout.num_special_tokens} special "
-                f"tokens. Received: sequence_length={self.sequence_length}."
-            )
+        room = self._room(layout)
         lengths = [row.lengths for row in rows]
         kept = [np.minimum(lengths[0], room)] if len(rows) == 1 else longest_first(*lengths, room)
         num_cut = int(np.count_nonzero(sum(lengths) > sum(kept)))
@@ -151,9 +153,19 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
             warnings.warn(
                 f"{num_cut} of {len(lengths[0])} examples were longer than {self.sequence_length} "
                 "tokens and were truncated. Raise `sequence_length` if their ends matter.",
-                stacklevel=_caller_depth(),
+                stacklevel=caller_depth(),
             )
         return [row.cut(length) for row, length in zip(rows, kept, strict=True)]
+
+    def _room(self, layout: Layout) -> int:
+        """How many tokens of texts a row holds."""
+        room = self.sequence_length - layout.num_special_tokens
+        if room < 1:
+            raise ValueError(
+                f"`sequence_length` must leave room beside the {layout.num_special_tokens} special "
+                f"tokens. Received: sequence_length={self.sequence_length}."
+            )
+        return room
 
     def _pad_token_id(self) -> int:
         if self.tokenizer.pad_token_id is None:
@@ -207,23 +219,10 @@ class TextClassifierPreprocessor(TextPreprocessor):
             TypeError: Something is not text; the message names its position and type.
             ValueError: A dict has other keys, or texts and second texts differ in number.
         """
-        if not isinstance(x, Mapping):
-            return self._pack([as_texts(x, "x")])
-        if "text" not in x or not {"text", "text_pair"}.issuperset(x):
-            raise ValueError(
-                f'A dict of texts has the keys "text" and, for pairs, "text_pair": {PAIR_FORM}. '
-                f"Received: keys={list(x)}."
-            )
-        columns = [as_texts(column, name) for name, column in sorted(x.items())]
-        if len({len(column) for column in columns}) > 1:
-            raise ValueError(
-                "`text` and `text_pair` must have the same length. "
-                f"Received: {len(columns[0])} and {len(columns[1])} texts."
-            )
-        return self._pack(columns)
+        return self._pack(text_columns(x))
 
 
-def _caller_depth() -> int:
+def caller_depth() -> int:
     """The `stacklevel`, for who calls this, of the first line outside kerasbert."""
     depth, frame = 1, inspect.currentframe().f_back
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

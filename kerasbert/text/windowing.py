@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,12 @@ class WindowingPreprocessor(TextPreprocessor):
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "stride": self.stride}
 
-    def _windows(self, texts: AlignedTexts, before: Ragged | None = None) -> WindowedExamples:
+    def _windows(
+        self,
+        texts: AlignedTexts,
+        before: Ragged | None = None,
+        make: Callable[..., WindowedExamples] = WindowedExamples,
+    ) -> WindowedExamples:
         """Rows that together hold every token of the texts, each after its text of `before`."""
         template = self.tokenizer.template
         layout = template.single if before is None else template.pair
@@ -52,7 +58,7 @@ class WindowingPreprocessor(TextPreprocessor):
         # The texts before it take more or fewer places than the one that the layout has for each.
         place = max(at for at, index in enumerate(layout.ids) if index is None)
         places = place + (0 if before is None else lengths_before[origin] - 1)
-        return WindowedExamples(
+        return make(
             token_ids,
             segment_ids,
             self._pad_token_id(),

@@ -46,10 +46,11 @@ def windows_of(lengths: np.ndarray, room: np.ndarray, stride: int) -> Windows:
     steps = room - stride
     is_long = lengths > room
     if stride < 0 or (steps[is_long] < 1).any():
+        least = int(room[is_long].min(initial=room.max(initial=0)))
         raise ValueError(
             "`stride`, the tokens that consecutive windows share, must be at least 0 and less than "
             "the tokens that a window has room for. Make it smaller, or `sequence_length` larger. "
-            f"Received: stride={stride} with room for {int(room[is_long].min(initial=0))} tokens."
+            f"Received: stride={stride} with room for {least} tokens."
         )
     more = -(-np.maximum(lengths - room, 0) // np.maximum(steps, 1))  # rounded up
     origin = np.repeat(np.arange(len(lengths)), more + 1)

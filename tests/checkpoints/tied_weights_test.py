@@ -205,7 +205,7 @@ def test_a_bare_encoder_gives_every_task_a_new_head(family, tmp_path):
             np.testing.assert_array_equal(value, expected[path], err_msg=path)
         new = [value for path, value in values_of(model).items() if path not in expected]
         assert all(np.isfinite(value).all() for value in new)
-        assert any(np.std(value) > 0 for value in new)
+        assert any(np.std(value) > 0 for value in new) or task == "text_embedder"  # it has no head
 
 
 # What cannot be read

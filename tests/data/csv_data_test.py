@@ -1,20 +1,11 @@
 import itertools
+import json
 import re
 from collections import Counter
 
 import pytest
 
-from kerasbert.data import LabelledTexts, load_sample, read_csv
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(content):
-        path = tmp_path / "data.csv"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
+from kerasbert.data import LabelledTexts, load_sample, read_csv, stream_csv
 
 
 def test_texts_and_labels_are_read_in_order(write):
@@ -51,9 +42,19 @@ def test_an_empty_text_is_legal(write):
     assert read_csv(write("text,label\n,silence\n")).texts == [""]
 
 
+def test_a_stream_gives_the_same_examples_at_each_pass(write):
+    stream = stream_csv(write("text,text_pair,label\na,b,yes\nc,,no\n"))
+    expected = [
+        {"text": "a", "text_pair": "b", "label": "yes"},
+        {"text": "c", "text_pair": "", "label": "no"},
+    ]
+    assert list(stream) == list(stream) == expected
+
+
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="absent"):
-        read_csv(tmp_path / "absent.csv")
+    for read in (read_csv, stream_csv):
+        with pytest.raises(FileNotFoundError, match="absent"):
+            read(tmp_path / "absent.csv")
 
 
 @pytest.mark.parametrize(
@@ -65,12 +66,13 @@ def test_a_missing_file_is_named(tmp_path):
         ("text,category\na,b\n", r"no column 'label'.*\['text', 'category'\].*--label-column"),
         ("text;label\na;b\n", r"commas.*\['text;label'\]"),
         ("text,text,label\na,b,c\n", "more than one column 'text'"),
-        ("text,label\na,b\nonly\n", "Line 3 has 1 fields, the header has 2"),
+        ("text,label,text_pair,text_pair\na,b,c,d\n", "more than one.*'text_pair'.*--pair-column"),
+        ("text,label\na,b\nonly\n", "Line 3 has 1 fields, the table has 2 columns"),
         ("text,label\nwake me, please,b\n", "Line 2 has 3 fields.*quotes"),
         ('text,label\n"a\nb",c\nd, \n', "Line 4 has no label"),
-        ('text,label\na,b\n"never closed,c\nd,e\n', "starts on line 3 is not valid CSV"),
-        (b"text,label\ncaf\xe9,b\n", "not UTF-8: byte 14"),
-        ("text,label\na,b\n".encode("utf-16"), "not UTF-8: byte 0"),
+        ('text,label\na,b\n"never closed,c\nd,e\n', "Line 3 starts a row that is not valid CSV"),
+        (b"text,label\ncaf\xe9,b\n", "Line 2 is not UTF-8 after 'caf'"),
+        ("text,label\na,b\n".encode("utf-16"), "Line 1 is not UTF-8 after ''"),
     ],
 )
 def test_bad_files_are_one_clear_error_that_names_file_and_place(write, content, message):
@@ -78,6 +80,16 @@ def test_bad_files_are_one_clear_error_that_names_file_and_place(write, content,
     with pytest.raises(ValueError, match=message) as error:
         read_csv(path)
     assert str(path) in str(error.value)
+
+
+@pytest.mark.real_data
+def test_the_files_of_banking77_are_read(data_folder):
+    categories = set(json.loads((data_folder / "banking77" / "categories.json").read_text()))
+    sizes = {"train": 10003, "test": 3080}
+    for split, size in sizes.items():
+        data = read_csv(data_folder / "banking77" / f"{split}.csv", label_column="category")
+        assert len(data) == size
+        assert set(data.labels) == categories
 
 
 def words(text):

@@ -35,7 +35,8 @@ def all_batches(batches):
 @pytest.mark.parametrize("fill", [False, True])
 def test_every_example_comes_once_in_an_epoch(shuffle, fill):
     batches = Batches(Words(LENGTHS), np.arange(50), None, 8, shuffle, fill, seed=1)
-    for _ in range(2):
+    for number in range(2):
+        batches.begin_pass(number)
         seen = []
         for inputs, targets, *_ in all_batches(batches):
             ids = inputs["token_ids"][:, 0]
@@ -43,15 +44,16 @@ def test_every_example_comes_once_in_an_epoch(shuffle, fill):
             np.testing.assert_array_equal(targets[real], ids[real] - 1)
             seen += targets[real].tolist()
         assert sorted(seen) == list(range(50))
-        batches.on_epoch_end()
 
 
 def test_epochs_differ_and_a_seed_decides_them():
     def epochs(seed):
         batches = Batches(Words(LENGTHS), np.arange(50), batch_size=8, shuffle=True, seed=seed)
-        orders = [batches.order.tolist()]
-        batches.on_epoch_end()
-        return [*orders, batches.order.tolist()]
+        orders = []
+        for number in range(2):
+            batches.begin_pass(number)
+            orders.append(batches.order.tolist())
+        return orders
 
     first, second = epochs(1)
     assert first != second

@@ -38,7 +38,7 @@ class Rates(keras.callbacks.Callback):
 @pytest.mark.parametrize("dtype", [None, "mixed_bfloat16", "mixed_float16"])
 def test_a_few_texts_are_learnt(make, texts, labels, dtype):
     model = make(dtype)
-    model.compile(optimizer=tuning.optimizer(0.02))
+    model.compile(optimizer=tuning.optimizer(learning_rate=0.02))
     history = model.fit(
         texts, labels, batch_size=4, epochs=15, validation_data=(texts, labels), verbose=0
     ).history

@@ -36,7 +36,7 @@ PREDICT = """
 @pytest.fixture(scope="module")
 def trained(config, preprocessor, texts, labels):
     model = TextClassifier(Encoder(config), labels=["alarm", "music"], preprocessor=preprocessor)
-    model.compile(optimizer=tuning.optimizer(0.01, weight_decay=0.3))
+    model.compile(optimizer=tuning.optimizer(learning_rate=0.01, weight_decay=0.3))
     model.fit(texts, labels, batch_size=4, epochs=2, verbose=0)
     return model
 

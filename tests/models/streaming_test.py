@@ -19,12 +19,19 @@ def tokenizer():
 @pytest.fixture
 def classifier(tokenizer):
     config = kerasbert.EncoderConfig(
-        vocabulary_size=80, num_layers=1, num_heads=2, hidden_dim=16, intermediate_dim=32
+        vocabulary_size=80,
+        num_layers=1,
+        num_heads=2,
+        hidden_dim=16,
+        intermediate_dim=32,
+        hidden_dropout=0.0,
+        attention_dropout=0.0,
     )
     model = kerasbert.TextClassifier(
         kerasbert.Encoder(config),
         labels=["alarm", "music"],
         preprocessor=kerasbert.TextClassifierPreprocessor(tokenizer),
+        dropout=0.0,
     )
     model.compile(optimizer=kerasbert.tuning.optimizer(learning_rate=1e-2, warmup=0))
     return model
@@ -111,3 +118,18 @@ def test_counts_batches_of_one_pass():
 def test_an_unknown_label_in_a_stream_is_named(classifier):
     with pytest.raises(Exception, match="Unknown label"):
         classifier.fit(iter([(["a text"], ["weather"])]), verbose=0)
+
+
+class ReadOnce:
+    """Looks as if it could be read again, but cannot."""
+
+    def __init__(self):
+        self.rows = iter(Rows())
+
+    def __iter__(self):
+        return self.rows
+
+
+def test_a_dataset_that_has_run_dry_is_an_error_and_no_endless_wait(classifier):
+    with pytest.raises(Exception, match="can be read only once"):
+        classifier.fit(ReadOnce(), steps_per_epoch=1, verbose=0, epochs=20)

@@ -1,11 +1,22 @@
 """Classifiers on raw text and on tensors: what goes in, what comes out, what is refused."""
 
+import json
+import warnings
+
 import keras
 import numpy as np
 import pytest
 from keras import ops
+from sklearn.metrics import f1_score
 
 from kerasbert import Encoder, TextClassifier, TextClassifierPreprocessor, Tokenizer
+
+KINDS = {
+    "single label": {"labels": ["alarm", "music"]},
+    "numbered": {"num_classes": 3},
+    "multi-label": {"labels": ["a", "b", "c"], "multi_label": True},
+    "regression": {"num_classes": 1},
+}
 
 
 @pytest.fixture(scope="module")
@@ -152,13 +163,16 @@ def test_losses_of_many_labels_and_of_values_are_those_of_the_examples(
     expected = np.mean(np.log1p(np.exp(logits)) - targets * logits)
     assert found["loss"] == pytest.approx(expected, rel=1e-5)
     assert found["accuracy"] == pytest.approx(np.mean((logits > 0) == targets))
+    assert found["f1"] == pytest.approx(f1_score(targets, logits > 0, average="micro"), rel=1e-5)
 
     value = TextClassifier(encoder, num_classes=1, preprocessor=preprocessor)
     targets = np.arange(7.0)
-    error = np.mean((value.predict(texts, verbose=0)[:, 0] - targets) ** 2)
+    values = value.predict(texts, verbose=0)[:, 0]
+    error = np.mean((values - targets) ** 2)
     found = value.evaluate(texts, targets, batch_size=4, verbose=0, return_dict=True)
     assert found["loss"] == pytest.approx(error, rel=1e-5)
     assert found["mse"] == pytest.approx(error, rel=1e-5)
+    assert found["pearson"] == pytest.approx(np.corrcoef(values, targets)[0, 1], abs=1e-4)
 
 
 def test_own_metrics_weighted_or_not_see_the_examples_alone(config, preprocessor, texts, labels):
@@ -256,6 +270,21 @@ def test_no_examples_at_all_are_refused(classifier, method):
         getattr(classifier, method)(*arguments, verbose=0)
 
 
+class NoBatches(keras.utils.PyDataset):
+    def __len__(self):
+        return 0
+
+    def __getitem__(self, index):
+        raise IndexError(index)
+
+
+@pytest.mark.parametrize("method", ["fit", "predict", "evaluate"])
+@pytest.mark.parametrize("make", [lambda: iter(()), NoBatches], ids=["iterator", "PyDataset"])
+def test_an_empty_dataset_is_refused(classifier, method, make):
+    with pytest.raises(ValueError, match=r"at least one example.*empty dataset"):
+        getattr(classifier, method)(make(), verbose=0)
+
+
 @pytest.mark.parametrize("method", ["fit", "predict", "evaluate"])
 def test_texts_without_a_preprocessor_are_refused(encoder, texts, method):
     model = TextClassifier(encoder, num_classes=2)
@@ -270,6 +299,128 @@ def test_texts_without_a_preprocessor_are_refused(encoder, texts, method):
 def test_what_is_no_text_is_refused(classifier, x):
     with pytest.raises(TypeError, match="Received"):
         classifier.predict(x, verbose=0)
+
+
+# Labels that nothing can be learned from
+
+
+@pytest.mark.parametrize(
+    ("kind", "y", "message"),
+    [
+        ("single label", ["music"] * 7, "All examples are of one class. 1 of 2.*: 'alarm'. Give"),
+        (
+            "numbered",
+            [0, 1, 0, 1, 0, 1, 0],
+            "1 of 3 classes have no example to learn from: 2. Give",
+        ),
+        ("multi-label", [["a"], ["a", "c"]] * 3 + [[]], "1 of 3 .*: 'b'. Give"),
+        ("regression", [3.5] * 7, "values to be learned are the same: 3.5"),
+    ],
+)
+def test_classes_without_examples_are_reported_in_training_only(
+    config, preprocessor, texts, kind, y, message
+):
+    model = TextClassifier(Encoder(config), preprocessor=preprocessor, **KINDS[kind])
+    with pytest.warns(UserWarning, match=message) as record:
+        model.fit(texts, y, verbose=0)
+    files = {item.filename for item in record if item.category is UserWarning}
+    assert files == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model.evaluate(texts, y, verbose=0)
+
+
+def test_a_label_that_only_validation_has_is_reported(config, preprocessor, texts, labels):
+    model = TextClassifier(
+        Encoder(config), labels=["alarm", "music", "news"], preprocessor=preprocessor
+    )
+    with pytest.warns(UserWarning, match="no example to learn from: 'news'"):
+        model.fit(texts, labels, validation_data=(["what is new"], ["news"]), verbose=0)
+
+
+# Reported elsewhere, by other libraries' users
+
+
+def test_a_second_text_needs_no_segment_of_its_own(config, preprocessor, texts):
+    """transformers#1538: an encoder with one segment, and pairs whose second text has id 1."""
+    model = TextClassifier(
+        Encoder(config.replace(num_segments=1), family="roberta"),
+        num_classes=2,
+        preprocessor=preprocessor,
+    )
+    inputs = preprocessor({"text": texts, "text_pair": texts[::-1]})
+    assert inputs["segment_ids"].max() == 1
+    expected = model.predict({**inputs, "segment_ids": inputs["segment_ids"] * 0}, verbose=0)
+    np.testing.assert_allclose(model.predict(inputs, verbose=0), expected, atol=1e-6)
+
+
+def test_it_is_part_of_a_functional_model_that_trains(config, preprocessor, texts):
+    """keras-io#324: models that do not take symbolic inputs."""
+    classifier = TextClassifier(Encoder(config), num_classes=3)
+    inputs = {
+        name: keras.Input((None,), dtype="int32", name=name)
+        for name in ("token_ids", "segment_ids", "padding_mask")
+    }
+    model = keras.Model(inputs, keras.layers.Dense(2)(classifier(inputs)))
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    before = ops.convert_to_numpy(classifier.head.dense_output.kernel).copy()
+    model.fit(preprocessor(texts), np.arange(7) % 2, verbose=0)
+    assert np.abs(ops.convert_to_numpy(classifier.head.dense_output.kernel) - before).max() > 0
+
+
+def test_the_same_batch_serves_an_encoder_without_segments(config, preprocessor, texts):
+    """transformers#2702: DistilBERT and the segment ids that its tokenizer gives."""
+    encoder = Encoder(config.replace(num_segments=0, pooler=None), family="distilbert")
+    model = TextClassifier(encoder, num_classes=2)
+    batch = preprocessor(texts)
+    expected = model.predict({n: batch[n] for n in ("token_ids", "padding_mask")}, verbose=0)
+    np.testing.assert_array_equal(model.predict(batch, verbose=0), expected)
+    np.testing.assert_allclose(ops.convert_to_numpy(model(batch)), expected, atol=1e-6)
+
+
+def test_logits_depend_neither_on_the_batch_nor_on_its_padding(classifier, preprocessor, texts):
+    """transformers#24257: one text alone gives other logits than in a batch."""
+    together = classifier.predict(texts, verbose=0)
+    examples = preprocessor.tokenize(texts)
+    for index in range(len(texts)):
+        shortest = int(examples.lengths[index])
+        for width in (shortest, shortest + 1, 32):
+            alone = classifier.predict_on_batch(examples.batch([index], width))
+            np.testing.assert_allclose(alone[0], together[index], atol=1e-5, rtol=0)
+
+
+CLASSIFY = """
+    import json
+    import kerasbert
+
+    texts = json.loads(open("texts.json").read())
+    found = {
+        kind: kerasbert.TextClassifier.from_preset(kind).classify(texts)
+        for kind in json.loads(open("kinds.json").read())
+    }
+    print(json.dumps(found))
+"""
+
+
+def test_every_kind_answers_the_same_in_a_fresh_process_on_every_backend(
+    config, preprocessor, texts, run_fresh, other_backends, tmp_path
+):
+    """keras-io#400: a model that was saved and loaded predicts at random."""
+    expected = {}
+    for kind, arguments in KINDS.items():
+        model = TextClassifier(Encoder(config), preprocessor=preprocessor, **arguments)
+        model.save_to_preset(tmp_path / kind)
+        expected[kind] = model.classify(texts)
+    (tmp_path / "texts.json").write_text(json.dumps(texts))
+    (tmp_path / "kinds.json").write_text(json.dumps(list(KINDS)))
+    for backend in (keras.backend.backend(), *other_backends):
+        found = json.loads(run_fresh(CLASSIFY, backend, tmp_path).splitlines()[-1])
+        for kind in KINDS:
+            for answer, right in zip(found[kind], expected[kind], strict=True):
+                assert answer == [
+                    {"label": item["label"], "score": pytest.approx(item["score"], abs=1e-5)}
+                    for item in right
+                ]
 
 
 def test_a_model_that_is_not_compiled_predicts(encoder, preprocessor, texts):

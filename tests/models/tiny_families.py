@@ -44,6 +44,7 @@ TASKS = {
     "masked_lm": kerasbert.MaskedLM,
     "pretraining": kerasbert.PretrainingModel,
     "replaced_tokens": kerasbert.ReplacedTokenDetector,
+    "text_embedder": kerasbert.TextEmbedder,
 }
 ARGUMENTS = {"classifier": {"num_classes": 3}, "token_classifier": {"labels": ["O", "B", "I"]}}
 
@@ -90,7 +91,7 @@ def batch_of(lengths=(8, 5, 1, 0), length=LENGTH, seed=0):
 
 def inputs_of(task, batch):
     """A batch laid out as the task takes it."""
-    if task != "multiple_choice":
+    if task not in ("multiple_choice", "text_embedder"):
         return batch
     return {name: np.stack((array, array[:, ::-1]), axis=1) for name, array in batch.items()}
 
@@ -108,4 +109,5 @@ def labels_of(task, batch):
         "masked_lm": per_token,
         "pretraining": {"masked_tokens": per_token, "sentence_pairs": draw.integers(0, 2, rows)},
         "replaced_tokens": draw.integers(0, 2, (rows, length)),
+        "text_embedder": draw.uniform(-1, 1, rows),
     }[task]

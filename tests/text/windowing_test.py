@@ -77,9 +77,7 @@ class TestWindowsOf:
                 for first, size in zip(windows.first[chosen], windows.lengths[chosen], strict=True)
             ]
             assert sorted({token for span in spans for token in span}) == list(range(length))
-            assert all(
-                len(set(a) & set(b)) == stride for a, b in itertools.pairwise(spans)
-            )
+            assert all(len(set(a) & set(b)) == stride for a, b in itertools.pairwise(spans))
             assert all(span.stop < length for span in spans[:-1])  # no window for nothing
 
     @pytest.mark.parametrize("stride", [4, 5])

@@ -1,10 +1,12 @@
-"""Linear warm-up and decay, by arithmetic."""
+"""Warm-up and what follows, by arithmetic and against transformers."""
 
 import keras
 import numpy as np
 import pytest
+import torch
+import transformers
 
-from kerasbert.tuning import WarmupLinearDecay
+from kerasbert.tuning import WarmupConstant, WarmupCosineDecay, WarmupLinearDecay
 
 
 def rates(schedule, steps):
@@ -28,6 +30,40 @@ def test_short_runs_stay_between_zero_and_the_peak_and_learn_something(steps, wa
     found = rates(WarmupLinearDecay(0.5, warmup=warmup, total_steps=steps), range(steps))
     assert all(0 <= rate <= 0.5 for rate in found)
     assert max(found) > 0
+
+
+@pytest.mark.parametrize("warmup_steps", [0, 3])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (WarmupLinearDecay, "linear"),
+        (WarmupCosineDecay, "cosine"),
+        (WarmupConstant, "constant_with_warmup"),
+    ],
+)
+def test_rates_are_those_of_transformers(kind, name, warmup_steps):
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5)
+    theirs = transformers.get_scheduler(name, optimizer, warmup_steps, 12)
+    expected = []
+    for _ in range(13):
+        expected.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        theirs.step()
+    ours = kind(0.5, warmup=warmup_steps / 12, total_steps=12)
+    np.testing.assert_allclose(rates(ours, range(13)), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [WarmupLinearDecay, WarmupCosineDecay, WarmupConstant])
+def test_cycles_run_one_after_the_other(kind):
+    once = rates(kind(1.0, warmup=0.4, total_steps=5), range(6))
+    found = rates(kind(1.0, warmup=0.4, total_steps=15, cycles=3), range(16))
+    np.testing.assert_allclose(found, [*once[:5], *once[:5], *once], atol=1e-6)
+
+
+def test_cycles_share_the_steps_of_a_plan():
+    schedule = WarmupLinearDecay(1.0, warmup=0.0, cycles=2)
+    schedule.plan(first_step=3, steps=4)
+    np.testing.assert_allclose(rates(schedule, [3, 4, 5, 6, 7]), [1, 0.5, 1, 0.5, 0], atol=1e-6)
 
 
 def test_it_may_begin_later():
@@ -57,8 +93,9 @@ def test_a_plan_is_not_part_of_the_configuration():
     assert schedule.get_config() == before
 
 
-def test_it_is_rebuilt_from_its_configuration():
-    schedule = WarmupLinearDecay(1.0, warmup=0.3, total_steps=10, first_step=2)
+@pytest.mark.parametrize("kind", [WarmupLinearDecay, WarmupCosineDecay, WarmupConstant])
+def test_it_is_rebuilt_from_its_configuration(kind):
+    schedule = kind(1.0, warmup=0.3, total_steps=10, first_step=2, cycles=2)
     data = keras.saving.serialize_keras_object(schedule)
     again = keras.saving.deserialize_keras_object(data)
     assert rates(again, range(12)) == rates(schedule, range(12))
@@ -70,6 +107,8 @@ def test_it_is_rebuilt_from_its_configuration():
         ({"warmup": 1.0}, "warmup=1.0"),
         ({"warmup": -0.1}, "warmup=-0.1"),
         ({"total_steps": 0}, "total_steps=0"),
+        ({"cycles": 0}, "cycles=0"),
+        ({"cycles": 1.5}, "cycles=1.5"),
     ],
 )
 def test_senseless_arguments_are_errors(options, message):

@@ -1,0 +1,1 @@
+"""One module per library, with `tune(job, train, dev, seed, strategy, encoder) -> Outcome`."""

@@ -1,0 +1,27 @@
+"""Regression: a number for each text, here the minutes that a request asks for.
+
+Runs offline with the extra `demo`. Set KERAS_BACKEND to tensorflow, jax or torch to choose the
+backend.
+"""
+
+import keras
+
+import kerasbert
+from kerasbert.pipelines.demo_weights import demo_encoder
+
+NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+TRAIN = ["set a timer for {} minutes", "wait {} minutes", "remind me in {} minutes"]
+TEST = "call me back in {} minutes"
+
+keras.utils.set_random_seed(0)
+texts = [phrase.format(number) for phrase in TRAIN for number in NUMBERS]
+minutes = [float(index + 1) for _ in TRAIN for index in range(len(NUMBERS))]
+
+model = kerasbert.TextClassifier.from_preset(demo_encoder(), num_classes=1, pooling="mean")
+model.compile(optimizer=kerasbert.tuning.optimizer(learning_rate=2e-4))
+model.fit(texts, minutes, epochs=20, batch_size=5, verbose=2)
+
+test = [TEST.format(number) for number in NUMBERS]
+print(model.evaluate(test, [index + 1.0 for index in range(10)], verbose=0, return_dict=True))
+for text in test[::3]:
+    print(f"{text!r}: {model.classify(text)[0][0]['score']:.1f} minutes")
