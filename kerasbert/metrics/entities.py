@@ -179,8 +179,8 @@ def entity_scores(
     Example:
 
     >>> scores = entity_scores([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]])
-    >>> scores["f1"], scores["labels"]["PER"]["precision"], scores["labels"]["LOC"]["support"]
-    (0.5, 0.5, 1)
+    >>> scores["f1"], {label: found["precision"] for label, found in scores["labels"].items()}
+    (0.5, {'LOC': 0.0, 'PER': 0.5})
     """
     _check_lengths(true, predicted)
     hits, guesses, support = Counter(), Counter(), Counter()

@@ -1,7 +1,7 @@
 """Logits of windows to answers: the best spans of a context, or none.
 
-The rules are those of SQuAD 2.0 in BERT's `run_squad.py` (Devlin et al., 2018, section 4.3), but all
-spans of a window are considered, and equal ones of several windows count once.
+The rules are those of SQuAD 2.0 in BERT's `run_squad.py` (Devlin et al., 2018, section 4.3), but
+all spans of a window are considered, and equal ones of several windows count once.
 """
 
 from __future__ import annotations

@@ -132,9 +132,7 @@ class TextEmbedder(PairFitting, EncoderTask):
     ):
         _check_one_of("pooling", pooling, (*POOLINGS, "last_four"))
         _check_one_of("projection_activation", projection_activation, tuple(ACTIVATIONS.values()))
-        if projection_dim is not None and (
-            not isinstance(projection_dim, int) or projection_dim < 1
-        ):
+        if not (projection_dim is None or (isinstance(projection_dim, int) and projection_dim > 0)):
             raise ValueError(
                 "`projection_dim` must be None or an integer >= 1. "
                 f"Received: projection_dim={projection_dim!r}"
@@ -145,23 +143,26 @@ class TextEmbedder(PairFitting, EncoderTask):
         freeze_pooler(backbone)
         self.pooling, self.normalize, self.scale = pooling, normalize, scale
         self.projection_dim, self.projection_activation = projection_dim, projection_activation
-        self.projection = None
-        inputs = backbone.input
-        outputs = self._pooled(inputs)
-        if projection_dim is not None:
-            self.projection = dense(
-                backbone.config,
-                projection_dim,
-                name="projection",
-                activation=projection_activation,
-                use_bias=True,
-                dtype=keras.dtype_policies.get(head_dtype or backbone.dtype_policy),
-            )
+        self.projection = self._make_projection(head_dtype)
+        outputs = self._pooled(backbone.input)
+        if self.projection is not None:
             outputs = self.projection(outputs)
         outputs = ops.cast(outputs, "float32")
         if normalize:
             outputs = UnitLength(dtype="float32")(outputs)
-        super().__init__(inputs=inputs, outputs=outputs, name=name, compile=compile)
+        super().__init__(inputs=backbone.input, outputs=outputs, name=name, compile=compile)
+
+    def _make_projection(self, dtype):
+        if self.projection_dim is None:
+            return None
+        return dense(
+            self.backbone.config,
+            self.projection_dim,
+            name="projection",
+            activation=self.projection_activation,
+            use_bias=True,
+            dtype=keras.dtype_policies.get(dtype or self.backbone.dtype_policy),
+        )
 
     def _pooled(self, inputs):
         if self.pooling == "last_four":

@@ -78,7 +78,7 @@ class QuestionAnswererPreprocessor(WindowingPreprocessor):
     >>> tokenizer = Tokenizer.train(["who sings", "she sings every day"], vocabulary_size=60)
     >>> preprocessor = QuestionAnswererPreprocessor(tokenizer, sequence_length=9, stride=1)
     >>> batch = preprocessor({"question": ["who sings"], "context": ["she sings every day"]})
-    >>> batch["token_ids"].shape, batch["global_mask"][0].sum()
+    >>> batch["token_ids"].shape, batch["global_mask"].sum()
     ((1, 9), np.int32(3))
     """
 

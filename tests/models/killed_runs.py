@@ -83,8 +83,12 @@ def classifier(dtype=None, **changes):
     return TextClassifier(encoder, num_classes=2, preprocessor=preprocessor(), dropout=0.2)
 
 
-def recipe():
-    return tuning.optimizer(learning_rate=0.05, warmup=0.3)
+def plain():
+    return keras.optimizers.SGD(0.1, momentum=0.9)
+
+
+def recipe(**options):
+    return tuning.optimizer(learning_rate=0.05, warmup=0.3, **options)
 
 
 def train(
@@ -94,7 +98,7 @@ def train(
     x=TEXTS,
     y=LABELS,
     make=classifier,
-    optimizer=recipe,
+    optimizer=plain,
     callbacks=(),
     death=killed,
     **options,
@@ -120,18 +124,26 @@ def train(
 
 
 def with_everything(**settings):
-    """Scaled losses, averaged weights, accumulated gradients; a state of a callback decides."""
+    """Scaled losses, averaged weights, accumulated gradients, a schedule, layers that unfreeze, and
+    a value that gets worse, so that weights of before the kill are put back at the end."""
     return train(
         make=lambda: classifier("mixed_float16"),
-        optimizer=lambda: tuning.optimizer(
-            learning_rate=0.05, warmup=0.3, gradient_accumulation_steps=2, use_ema=True
-        ),
-        # The value gets worse: what is put back at the end is from before the kill.
+        optimizer=lambda: recipe(gradient_accumulation_steps=2, use_ema=True),
         callbacks=[
-            keras.callbacks.EarlyStopping("loss", mode="max", patience=2, restore_best_weights=True)
+            tuning.GradualUnfreezing(),
+            keras.callbacks.EarlyStopping(
+                "loss", mode="max", patience=2, restore_best_weights=True
+            ),
         ],
         **settings,
     )
+
+
+def assert_same(found, expected):
+    """Bit for bit."""
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`Checkpoint`'s arguments and its place among callbacks; runs are in tests/models/resume_test.py."""
+"""`Checkpoint`'s arguments and its place among callbacks; tests/models/resume_test.py has runs."""
 
 import keras
 import pytest
