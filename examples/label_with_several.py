@@ -27,8 +27,8 @@ test = joined(kerasbert.data.load_sample("test"), 100, seed=2)
 classifier = kerasbert.TextClassifier.from_preset(
     demo_encoder(), labels=sorted(set(train.labels)), multi_label=True, pooling="mean"
 )
-classifier.compile(optimizer=kerasbert.tuning.optimizer(learning_rate=2e-4))
-classifier.fit(texts, labels, epochs=3, validation_data=test, verbose=2)
+classifier.compile(optimizer=kerasbert.tuning.optimizer(learning_rate=3e-4))
+classifier.fit(texts, labels, epochs=5, batch_size=16, validation_data=test, verbose=2)
 
 text = "wake me at seven and tell me if it rains"
 wanted = [answer["label"] for answer in classifier.classify(text)[0] if answer["score"] > 0.5]

@@ -44,7 +44,7 @@ data = kerasbert.data.read_conll("names.conll")
 
 tagger = kerasbert.TokenClassifier.from_preset(demo_encoder(), labels=data.labels())
 tagger.compile(optimizer=kerasbert.tuning.optimizer(learning_rate=5e-4))
-tagger.fit(data.inputs(), data.targets(), epochs=3, batch_size=16)
+tagger.fit(data.inputs(), data.targets(), epochs=4, batch_size=16)
 
 text = "Last summer Maria Rossi moved from Berlin to San Francisco."
 for entity in tagger.tag([text])[0]:

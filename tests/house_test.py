@@ -22,6 +22,7 @@ BACKEND_IMPORTS_ALLOWED_IN = (
     "checkpoints/",
     "text/in_graph.py",
     "models/feeding.py",
+    "tuning/torch_adam_w.py",
     "pretraining/distribution.py",
     "serving/engines.py",
 )

@@ -69,7 +69,7 @@ class EpochOrder(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         self._data.begin_epoch(epoch, self._skip)
-        self._skip = 0
+        self._skip, self._states = 0, []
 
     def on_train_batch_begin(self, batch, logs=None):
         if batch >= self._data.num_batches:

@@ -18,6 +18,9 @@ from kerasbert.models.streaming import TextStream
 # short enough that every epoch mixes the examples anew.
 _POOL_BATCHES = 50
 
+# How many examples are padded to one width where all are gone through.
+_CHUNK = 256
+
 # Marks, in the input dict, the rows that are examples (1) and those that fill the last batch (0).
 ROW_MASK = "row_mask"
 
@@ -115,9 +118,10 @@ class Batches(keras.utils.PyDataset):
 
     def contents(self) -> Iterator:
         """All inputs, targets and weights, in the order of the examples."""
+        self.begin_pass(0)
         count = len(self.examples)
-        for start in range(0, count, _POOL_BATCHES):
-            rows = np.arange(start, min(start + _POOL_BATCHES, count))
+        for start in range(0, count, _CHUNK):
+            rows = np.arange(start, min(start + _CHUNK, count))
             inputs = self.examples.batch(rows)
             weights = None if self.weights is None else self.weights[rows]
             targets = None if self.targets is None else batch_targets(self.targets, rows, inputs)

@@ -74,7 +74,7 @@ class TextStream:
 
     def contents(self) -> Iterator:
         """The first batch: to read all of them could take hours."""
-        return itertools.islice(self, 1)
+        yield self.batch_at(0)
 
     def peek(self):
         """The first ready batch, and all batches with it."""

@@ -10,6 +10,7 @@ import numpy as np
 from keras import ops
 
 from kerasbert.tuning.depths import count_layers, depth_of
+from kerasbert.tuning.torch_adam_w import clip, fused_step
 
 # Biases and the parameters of normalisation layers are not decayed
 # (google-research/bert, optimization.py: exclude_from_weight_decay).
@@ -24,6 +25,8 @@ class AdamW(keras.optimizers.AdamW):
     and `epsilon` is added after the correction of the moments' bias (algorithm 1 of Kingma & Ba;
     Keras's own adds it before). With `gradient_accumulation_steps`, the learning rate's schedule
     counts steps of the optimizer, not batches.
+
+    On torch, its fused kernels do the work, and `global_clipnorm` scales the gradients in place.
 
     Args:
         learning_rate: float, default 2e-5, or a schedule: the rate of the top.
@@ -109,9 +112,22 @@ class AdamW(keras.optimizers.AdamW):
     def _backend_apply_gradients(self, grads, trainable_variables):
         # On TensorFlow the gradient of an embedding is a list of rows, one for each token, and the
         # norm of the list is not that of the gradient. `reshape` adds up the rows of a token.
+        # Some are float32 in a model of half precision (the factors of LoRA): one norm for all.
         pairs = zip(grads, trainable_variables, strict=True)
-        grads = [ops.reshape(gradient, variable.shape) for gradient, variable in pairs]
+        grads = [ops.cast(ops.reshape(g, variable.shape), "float32") for g, variable in pairs]
         super()._backend_apply_gradients(grads, trainable_variables)
+
+    def _clip_gradients(self, grads):
+        if keras.backend.backend() == "torch" and self.global_clipnorm:
+            clip(grads, self.global_clipnorm)
+            return grads
+        return super()._clip_gradients(grads)
+
+    def _backend_update_step(self, grads, trainable_variables, learning_rate):
+        if keras.backend.backend() == "torch":
+            fused_step(self, grads, trainable_variables, learning_rate)
+        else:
+            super()._backend_update_step(grads, trainable_variables, learning_rate)
 
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)

@@ -22,6 +22,16 @@ def stream(source=None):
     return TextStream(source or TEXTS, lambda x, y, weight, place=None: list(x), batch_size=2)
 
 
+class Dataset:
+    """Not a list: a dataset."""
+
+    def __init__(self, values):
+        self._values = values
+
+    def __iter__(self):
+        return iter(self._values)
+
+
 def read(epochs, numbers, skip=0):
     """What is left of some epochs, one after the other."""
     found = []
@@ -122,6 +132,34 @@ def test_the_order_is_told_and_the_first_epoch_ends_early():
         order.on_train_batch_begin(1)
     order.on_epoch_begin(2)
     assert epochs.num_batches == len(epochs) == 3
+
+
+@pytest.mark.parametrize("kind", [Batches, TextStream])
+def test_with_the_seed_of_another_process_all_is_as_it_was_there(kind):
+    tokenizer = kerasbert.Tokenizer.train(TEXTS, vocabulary_size=60)
+    encoder = kerasbert.Encoder(
+        kerasbert.EncoderConfig(
+            vocabulary_size=60, num_layers=1, num_heads=1, hidden_dim=4, intermediate_dim=4
+        )
+    )
+    model = kerasbert.MaskedLM(
+        encoder, preprocessor=kerasbert.MaskedLMPreprocessor(tokenizer, rate=0.5)
+    )
+    x = TEXTS if kind is Batches else Dataset(TEXTS)
+
+    def opened():
+        data = model._feed(x, None, None, 2, shuffle=True, training=True)
+        assert isinstance(data, kind)
+        return as_epochs(data, None)
+
+    def content(epochs):
+        epochs.begin_epoch(1)
+        return digest(epochs[index] for index in range(len(epochs)))
+
+    one, other = opened(), opened()
+    assert (other.facts(), content(other)) != (one.facts(), content(one))
+    other.source.seed = one.source.seed
+    assert (other.facts(), content(other)) == (one.facts(), content(one))
 
 
 def test_facts_tell_data_apart():
