@@ -179,7 +179,7 @@ def _squad_scores(texts, dev):
 JOBS = {
     "sst2": Job("classifier", _glue("sst2", str), _accuracy, rows=8000, learning_rate=5e-5),
     "stsb": Job("regression", _glue("stsb", float), _correlations, epochs=4),
-    "banking77": Job("classifier", _banking77, _accuracy, quick_rows=2000, epochs=6),
+    "banking77": Job("classifier", _banking77, _accuracy, epochs=6),
     "wnut17": Job("tagging", _tagged("wnut17", "train.conll", "dev.conll"), _entity_f1, epochs=5),
     "ud_ewt_pos": Job(
         "tagging", _tagged("ud_ewt_pos", "train.tsv", "dev.tsv"), _word_accuracy, rows=4000
@@ -188,7 +188,9 @@ JOBS = {
         "question_answering",
         _squad(answerable_only=True),
         _answer_f1,
-        quick_rows=600,
+        rows=2000,
+        quick_rows=200,
+        epochs=2,
         batch_size=16,
         sequence_length=384,
     ),
@@ -196,7 +198,9 @@ JOBS = {
         "question_answering",
         _squad(answerable_only=False),
         _no_answer_f1,
-        quick_rows=600,
+        rows=3000,
+        quick_rows=200,
+        epochs=2,
         batch_size=16,
         sequence_length=384,
     ),

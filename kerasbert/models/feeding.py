@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import keras
 import numpy as np
 
+from kerasbert.metrics.labelled import IGNORED_LABEL
 from kerasbert.models.epochs import Epochs, new_seed
-from kerasbert.models.losses import IGNORED_LABEL
 from kerasbert.models.streaming import TextStream
 
 # Batches are formed from pools of this many, each sorted by length: long enough for little padding,

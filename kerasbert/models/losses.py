@@ -5,8 +5,7 @@ from __future__ import annotations
 import keras
 from keras import ops
 
-# Hugging Face's mark of a token without a label.
-IGNORED_LABEL = -100
+from kerasbert.metrics.labelled import IGNORED_LABEL
 
 
 @keras.saving.register_keras_serializable(package="kerasbert")

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerasbert.metrics.entities import STRICT_SCHEMES
+from kerasbert.metrics.labelled import IGNORED_LABEL
 from kerasbert.models.feeding import TokenTargets
 from kerasbert.models.labels import Labels
-from kerasbert.models.losses import IGNORED_LABEL
 from kerasbert.models.tag_schemes import TagScheme
 from kerasbert.text.context import most_context
 from kerasbert.text.preprocessor import caller_depth

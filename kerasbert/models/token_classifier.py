@@ -6,10 +6,11 @@ import keras
 import numpy as np
 
 from kerasbert.metrics import EntityF1, TokenAccuracy
+from kerasbert.metrics.labelled import IGNORED_LABEL
 from kerasbert.models.feeding import Batches, TokenTargets
 from kerasbert.models.labels import Labels, their_labels
 from kerasbert.models.linear_head_task import LinearHeadTask
-from kerasbert.models.losses import IGNORED_LABEL, TokenCrossEntropy
+from kerasbert.models.losses import TokenCrossEntropy
 from kerasbert.models.probabilities import log_probabilities
 from kerasbert.models.tag_reading import (
     OF_WORDS,

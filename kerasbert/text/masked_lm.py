@@ -10,7 +10,6 @@ from typing import Any
 import keras
 import numpy as np
 
-from kerasbert.text.inputs import text_columns
 from kerasbert.text.mask_rows import MaskRows
 from kerasbert.text.masking import TokenMasking, fixed_draws, fresh_draws
 from kerasbert.text.packing import BUCKETS, Examples
@@ -71,22 +70,6 @@ class MaskedLMPreprocessor(TextPreprocessor):
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "rate": self.rate, "seed": self.seed}
-
-    def tokenize(self, x: Any) -> Examples:
-        """Tokenizes texts in bulk.
-
-        Args:
-            x: One text or many: a string, a list, a NumPy array, a TensorFlow string tensor or a
-                pandas series of strings; or pairs: `{"text": ..., "text_pair": ...}` of these.
-
-        Returns:
-            `Examples`: ragged rows, truncated to `sequence_length`, that `batch` pads.
-
-        Raises:
-            TypeError: Something is not text; the message names its position and type.
-            ValueError: A dict has other keys, or texts and second texts differ in number.
-        """
-        return self._pack(text_columns(x))
 
     @property
     def masking(self) -> TokenMasking:

@@ -29,8 +29,8 @@ _PACKAGE = str(Path(__file__).parents[1])
 class TextPreprocessor(keras_hub.models.Preprocessor):
     """What the preprocessors of all tasks share: limits, packing, padding and configuration.
 
-    A subclass adds `tokenize(x) -> Examples` for its task's input, names that input's `fields`, and
-    is registered with Keras.
+    A subclass is registered with Keras. Where its task's input is not texts or pairs of them, it
+    has a `tokenize(x) -> Examples` of its own and names the input's `fields`.
 
     Args:
         tokenizer: `kerasbert.Tokenizer`.
@@ -100,6 +100,22 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
         examples = self.tokenize(x)
         inputs = examples.batch(np.arange(len(examples)))
         return keras.utils.pack_x_y_sample_weight(inputs, y, sample_weight)
+
+    def tokenize(self, x: Any) -> Examples:
+        """Tokenizes texts in bulk.
+
+        Args:
+            x: One text or many: a string, a list, a NumPy array, a TensorFlow string tensor or a
+                pandas series of strings; or pairs: `{"text": ..., "text_pair": ...}` of these.
+
+        Returns:
+            `Examples`: ragged rows, truncated to `sequence_length`, that `batch` pads.
+
+        Raises:
+            TypeError: Something is not text; the message names its position and type.
+            ValueError: A dict has other keys, or texts and second texts differ in number.
+        """
+        return self._pack(text_columns(x))
 
     is_raw = staticmethod(is_raw)
 
@@ -204,22 +220,6 @@ class TextClassifierPreprocessor(TextPreprocessor):
     >>> preprocessor(pairs)["segment_ids"].max()
     np.int32(1)
     """
-
-    def tokenize(self, x: Any) -> Examples:
-        """Tokenizes texts in bulk.
-
-        Args:
-            x: One text or many: a string, a list, a NumPy array, a TensorFlow string tensor or a
-                pandas series of strings; or pairs: `{"text": ..., "text_pair": ...}` of these.
-
-        Returns:
-            `Examples`: ragged rows, truncated to `sequence_length`, that `batch` pads.
-
-        Raises:
-            TypeError: Something is not text; the message names its position and type.
-            ValueError: A dict has other keys, or texts and second texts differ in number.
-        """
-        return self._pack(text_columns(x))
 
 
 def caller_depth() -> int:
