@@ -1,5 +1,6 @@
 """What every test may use: fixed seeds and the folder of larger real data."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -20,46 +21,6 @@ if os.environ.get("KERAS_BACKEND") == "jax":  # about half of the time to compil
 import keras
 import pytest
 
-# These compile much: on TensorFlow and JAX, where they would take the better part of an hour, they
-# run with `-m slow` alone. On torch they run always.
-COMPILE_MUCH = {
-    "tests/docs_test.py",
-    "tests/models/dropout_test.py",
-    "tests/models/epochs_test.py",
-    "tests/models/mask_answers_test.py",
-    "tests/models/multiple_choice_test.py",
-    "tests/models/question_answerer_test.py",
-    "tests/models/resume_data_test.py",
-    "tests/models/resume_test.py",
-    "tests/models/text_embedder_test.py",
-    "tests/models/token_classifier_test.py",
-    "tests/parity/answers_parity_test.py",
-    "tests/parity/sentence_transformers_parity_test.py",
-    "tests/tuning/additions_test.py",
-    "tests/tuning/bottleneck_adapters_test.py",
-    "tests/tuning/deltas_test.py",
-    "tests/tuning/describing_test.py",
-    "tests/tuning/freezing_test.py",
-    "tests/tuning/keeping_test.py",
-    "tests/tuning/key_prefixes_test.py",
-    "tests/tuning/low_rank_test.py",
-    "tests/tuning/merging_test.py",
-    "tests/tuning/resuming_test.py",
-    "tests/tuning/soft_prompts_test.py",
-    "tests/tuning/unfreezing_test.py",
-    "tests/tuning/vocabulary_test.py",
-}
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    """Mark what compiles much as slow where that counts, before pytest selects by marks."""
-    if keras.backend.backend() == "torch":
-        return
-    for item in items:
-        if item.path.relative_to(config.rootpath).as_posix() in COMPILE_MUCH:
-            item.add_marker(pytest.mark.slow)
-
 
 @pytest.fixture(autouse=True)
 def fixed_seeds():
@@ -69,7 +30,14 @@ def fixed_seeds():
 
 @pytest.fixture(autouse=True, scope="module")
 def bounded_memory():
-    """What JAX compiled for one file is not kept for the next: it adds up to gigabytes."""
+    """What one file leaves behind does not slow down the next.
+
+    Keras collects garbage for every layer that it quantizes, which takes seconds where imports and
+    earlier tests have left millions of objects: frozen, they are not looked at again. What JAX
+    compiled adds up to gigabytes.
+    """
+    gc.collect()
+    gc.freeze()
     yield
     if keras.backend.backend() == "jax":
         import jax

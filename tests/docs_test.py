@@ -8,6 +8,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["tasks", "fine-tuning"])
 @pytest.mark.filterwarnings("ignore:`y` holds one class only")
 def test_the_code_of_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):

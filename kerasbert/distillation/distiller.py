@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import keras
 from keras import ops
 
-from kerasbert.distillation.objectives.objective import Objective, Outputs
+from kerasbert.distillation.objectives.objective import Batch, Objective, Outputs, at_step
 from kerasbert.layers import trace
+from kerasbert.models.feeding import Batches
 from kerasbert.models.fitting import Fitting
-from kerasbert.models.named_inputs import NamedInputs
+from kerasbert.models.named_inputs import MASK_POSITIONS, NamedInputs
 
 
 class _Aside:
@@ -64,8 +65,6 @@ class Distiller(Fitting, keras.Model):
     ```
     """
 
-    needs_labels = False
-
     def __init__(
         self, teacher, student, objectives: Sequence[Objective], label_weight=1.0, name=None
     ):
@@ -78,9 +77,11 @@ class Distiller(Fitting, keras.Model):
         self.label_weight = label_weight
         self._aside = _Aside(teacher)
         self._objectives = _Aside(objectives)
+        self._reads_all_tokens = any(objective.reads_all_tokens for objective in objectives)
         self.projections = [layer for objective in objectives for layer in objective.layers]
         self._value_trackers = [keras.metrics.Mean(name=each.name) for each in objectives]
         self._label_tracker = keras.metrics.Mean(name="label_loss") if label_weight else None
+        self._step = self.add_weight(shape=(), dtype="int32", trainable=False, name="step")
         if not self.compiled:
             self.compile()
         self._has_labels = True
@@ -102,7 +103,6 @@ class Distiller(Fitting, keras.Model):
 
         Labels may be left out, or `label_weight` be 0: the objectives need none.
         """
-        self._has_labels = y is not None or not (self._is_raw(x) or isinstance(x, Mapping))
         with self._frozen_teacher():
             return super().fit(x, y, *args, **kwargs)
 
@@ -123,19 +123,17 @@ class Distiller(Fitting, keras.Model):
 
         Args:
             x: raw input or the encoder's input dict.
-            y: ignored, as no objective here reads labels.
+            y: labels, or `None`: no objective needs them.
             sample_weight: (batch,), or `None`.
             training: whether the student's dropout is active.
 
         Returns:
             Dict of float32 scalars.
         """
-        inputs = self._ready(x)
-        if sample_weight is not None:
-            sample_weight = ops.convert_to_tensor(sample_weight, "float32")
+        inputs, targets, sample_weight = self._batch(x, y, self._weights(y, sample_weight))
         with self._frozen_teacher():
             outputs = self._run(self.student, inputs, training=training)
-            return self._values(inputs, outputs, sample_weight)
+            return self._values(outputs, Batch(inputs, targets, sample_weight, self._step.value))
 
     def call(self, inputs, training=False):
         if not training:
@@ -151,12 +149,17 @@ class Distiller(Fitting, keras.Model):
                 else super().compute_loss(x, y, y_pred, sample_weight, training)
             )
         outputs = Outputs(y_pred["logits"], y_pred["traces"])
-        values = self._values(x, outputs, sample_weight)
+        values = self._values(outputs, Batch(x, y, sample_weight, self._step.value))
         for tracker in self._value_trackers:
             tracker.update_state(values[tracker.name])
-        loss = sum(each.weight * values[each.name] for each in self._objectives.model)
+        loss = sum(
+            at_step(each.weight, self._step.value) * values[each.name]
+            for each in self._objectives.model
+        )
+        self._step.assign_add(1)
         if y is not None and self.label_weight:
-            label_loss = super().compute_loss(x, y, outputs.logits, sample_weight, training)
+            logits = self._at_targets(outputs.logits, x)
+            label_loss = super().compute_loss(x, y, logits, sample_weight, training)
             self._label_tracker.update_state(label_loss)
             loss = loss + self.label_weight * label_loss
         return loss
@@ -164,8 +167,9 @@ class Distiller(Fitting, keras.Model):
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         if not self._has_labels:
             return self.get_metrics_result()
-        logits = y_pred["logits"] if isinstance(y_pred, dict) else y_pred
-        return super().compute_metrics(x, y, logits, sample_weight)
+        if isinstance(y_pred, dict):
+            y_pred = self._at_targets(y_pred["logits"], x)
+        return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def get_metrics_result(self):
         if self._has_labels:
@@ -173,27 +177,32 @@ class Distiller(Fitting, keras.Model):
         trackers = [self._loss_tracker, *self._value_trackers]
         return {tracker.name: tracker.result() for tracker in trackers}
 
-    def _values(self, inputs, student_outputs, sample_weight):
-        teacher_outputs = self._run(self._aside.model, inputs, training=False)
+    def _values(self, student_outputs, batch):
+        teacher_outputs = self._run(self._aside.model, batch.inputs, training=False)
         teacher_outputs = keras.tree.map_structure(
             ops.stop_gradient, (teacher_outputs.logits, teacher_outputs.traces)
         )
         return {
             objective.name: objective.compute_loss(
-                Outputs(*teacher_outputs),
-                student_outputs,
-                padding_mask=inputs["padding_mask"],
-                sample_weight=sample_weight,
+                Outputs(*teacher_outputs), student_outputs, batch
             )
             for objective in self._objectives.model
         }
 
     def _run(self, model, inputs, training):
         """One pass, with the traces that the objectives ask for."""
+        if self._reads_all_tokens:
+            inputs = {name: inputs[name] for name in inputs if name != MASK_POSITIONS}
         names = {name for objective in self._objectives.model for name in objective.traces}
         with trace(*sorted(names)) as record:
             logits = model(_inputs_of(model, inputs), training=training)
         return Outputs(logits, dict(record))
+
+    def _at_targets(self, logits, inputs):
+        """The logits that targets belong to, where a masked model gave those of all tokens."""
+        if not self._reads_all_tokens or MASK_POSITIONS not in inputs:
+            return logits
+        return ops.take_along_axis(logits, ops.expand_dims(inputs[MASK_POSITIONS], -1), axis=1)
 
     @contextlib.contextmanager
     def _frozen_teacher(self):
@@ -207,9 +216,18 @@ class Distiller(Fitting, keras.Model):
             for layer, flag in reversed(flags):
                 layer.trainable = flag
 
+    def _check_labels(self, data):
+        self._has_labels = not isinstance(data, Batches) or data.targets is not None
+
     def encode_targets(self, y, examples=None):
         """Labels to the student's targets."""
         return self.student.encode_targets(y, examples)
+
+    def make_targets(self, examples, training):
+        """Targets of inputs that are their own labels, as the student makes them."""
+        if self.label_weight or self.student.hides_targets:
+            return self.student.make_targets(examples, training)
+        return None
 
     def class_weights(self, y, class_weight):
         """The weight of each example by its class, as the student has it."""

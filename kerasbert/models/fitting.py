@@ -37,6 +37,8 @@ class Fitting:
     """
 
     needs_labels = True
+    # Whether targets are what was hidden in the inputs, which must then be made for any training.
+    hides_targets = False
     # Where the outputs have an axis of tokens (the second): what `predict` fills it up with.
     sequence_fill: ClassVar[float | None] = None
     _fills_batches = True  # a model that is not compiled can predict

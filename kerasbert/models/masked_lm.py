@@ -71,6 +71,7 @@ class MaskedLM(EncoderTask):
     task = "masked_lm"
     only_ours = ("enhanced_decoder/",)
     needs_labels = False
+    hides_targets = True
     sequence_fill = 0.0
 
     def __init__(

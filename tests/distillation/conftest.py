@@ -28,11 +28,18 @@ def tokenizer():
 
 @pytest.fixture
 def make_classifier(tokenizer):
-    def make(num_layers=2, hidden_dim=16, labels=("alarm", "music"), config=None, **kwargs):
+    def make(
+        num_layers=2,
+        hidden_dim=16,
+        labels=("alarm", "music"),
+        config=None,
+        num_heads=2,
+        **kwargs,
+    ):
         config = (config or kerasbert.EncoderConfig(num_segments=2)).replace(
             vocabulary_size=tokenizer.vocabulary_size(),
             num_layers=num_layers,
-            num_heads=2,
+            num_heads=num_heads,
             hidden_dim=hidden_dim,
             intermediate_dim=2 * hidden_dim,
             max_sequence_length=32,
@@ -55,8 +62,18 @@ def numpy(tensor):
     return keras.ops.convert_to_numpy(tensor)
 
 
+def traced(model, inputs, name):
+    """What a model's layers give by one name, as NumPy arrays."""
+    with kerasbert.trace(name) as record:
+        model(inputs)
+    return [np.asarray(numpy(value)) for value in record[name]]
+
+
 def states(model, inputs):
     """Hidden states of a classifier as NumPy arrays."""
-    with kerasbert.trace("hidden_states") as record:
-        model(inputs)
-    return [np.asarray(numpy(state)) for state in record["hidden_states"]]
+    return traced(model, inputs, "hidden_states")
+
+
+def softmax(logits):
+    exponents = np.exp(logits - logits.max(-1, keepdims=True))
+    return exponents / exponents.sum(-1, keepdims=True)

@@ -22,7 +22,7 @@ def test_negative_layers_count_from_the_last_hidden_state():
 
 @pytest.mark.parametrize("layer_map", [{3: 1}, {0: 7}, {-4: 0}])
 def test_layers_that_do_not_exist_are_refused_by_number(layer_map):
-    with pytest.raises(ValueError, match=r"hidden states 0 \(embeddings\) to"):
+    with pytest.raises(ValueError, match=r"counted from 0 \(its embeddings\) to"):
         layer_maps.resolve(layer_map, 2, 6)
 
 
@@ -30,3 +30,9 @@ def test_layers_that_do_not_exist_are_refused_by_number(layer_map):
 def test_a_map_without_pairs_is_refused(layer_map):
     with pytest.raises(ValueError, match="pairs"):
         layer_maps.resolve(layer_map, 2, 6)
+
+
+def test_what_only_layers_have_is_counted_from_the_first_layer():
+    assert layer_maps.resolve(None, 2, 6, first=1) == [(1, 3), (2, 6)]
+    with pytest.raises(ValueError, match=r"from 1 \(its first layer\) to 6.*layer 0"):
+        layer_maps.resolve({1: 0}, 2, 6, first=1)
