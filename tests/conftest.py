@@ -36,6 +36,7 @@ def bounded_memory():
     earlier tests have left millions of objects: frozen, they are not looked at again. What JAX
     compiled adds up to gigabytes.
     """
+    keras.utils.set_random_seed(20240229)  # for what all tests of the file share
     gc.collect()
     gc.freeze()
     yield

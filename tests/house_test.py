@@ -22,7 +22,7 @@ BACKEND_IMPORTS_ALLOWED_IN = (
     "checkpoints/",
     "text/in_graph.py",
     "models/feeding.py",
-    "tuning/torch_adam_w.py",
+    "tuning/fused_steps.py",
     "pretraining/distribution.py",
     "serving/engines.py",
 )

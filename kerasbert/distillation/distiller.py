@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Sequence
 
 import keras
 from keras import ops
 
+from kerasbert.distillation.lessons import Lesson
 from kerasbert.distillation.objectives.objective import Batch, Objective, Outputs, at_step
-from kerasbert.layers import trace
-from kerasbert.models.feeding import Batches
+from kerasbert.distillation.several_teachers import checked_weights, shares
+from kerasbert.distillation.teacher_cache import TeacherCache
+from kerasbert.models.feeding import ROW_MASK, Batches
 from kerasbert.models.fitting import Fitting
-from kerasbert.models.named_inputs import MASK_POSITIONS, NamedInputs
+from kerasbert.models.named_inputs import MASK_POSITIONS
 
 
 class _Aside:
-    """Holds the teacher where Keras neither tracks nor saves it."""
+    """Holds teachers where Keras neither tracks nor saves them."""
 
-    def __init__(self, model):
-        self.model = model
+    def __init__(self, held):
+        self.held = held
 
 
 class Distiller(Fitting, keras.Model):
@@ -31,10 +34,18 @@ class Distiller(Fitting, keras.Model):
     without gradients; it is never changed, and never saved with the distiller.
 
     Args:
-        teacher: a kerasbert task, or any Keras model that gives logits for the student's input.
+        teacher: a kerasbert task, or any Keras model that gives logits for the student's input; or
+            a list of these, each of which teaches every objective. A task with a vocabulary of its
+            own reads the texts by itself: then objectives must be on whole texts.
         student: a kerasbert task; trained in place.
         objectives: list of `kerasbert.distillation.objectives`.
         label_weight: factor of the loss on the labels; without labels, that loss is left out.
+        cache: a `TeacherCache` that keeps the teacher's outputs, a list of these for a list of
+            teachers, or `None` (default): the teacher runs on every batch.
+        teacher_weights: how much each of several teachers counts: numbers, which are divided by
+            their sum; `"confidence"`: for each example in proportion to the probability that a
+            teacher gives to the class that it holds for the most likely one; `None` (default):
+            equally.
         name: name of the model.
 
     Raises:
@@ -66,25 +77,45 @@ class Distiller(Fitting, keras.Model):
     """
 
     def __init__(
-        self, teacher, student, objectives: Sequence[Objective], label_weight=1.0, name=None
+        self,
+        teacher,
+        student,
+        objectives: Sequence[Objective],
+        label_weight=1.0,
+        cache: TeacherCache | Sequence[TeacherCache] | None = None,
+        teacher_weights: Sequence[float] | str | None = None,
+        name=None,
     ):
         super().__init__(name=name)
+        teachers = _as_list(teacher)
         objectives = _as_objectives(objectives)
-        _check(teacher, student, objectives, label_weight)
-        for objective in objectives:
-            objective.build(teacher, student)
+        caches = [None] * len(teachers) if cache is None else _as_list(cache)
+        _check(teachers, student, objectives, label_weight, caches)
         self.student = student
         self.label_weight = label_weight
-        self._aside = _Aside(teacher)
-        self._objectives = _Aside(objectives)
+        self._shares = checked_weights(teacher_weights, len(teachers))
+        self._lessons = _Aside(
+            [
+                Lesson(
+                    model,
+                    student,
+                    [copy.copy(each) for each in objectives] if at else objectives,
+                    kept,
+                    f"teacher{at}/",
+                )
+                for at, (model, kept) in enumerate(zip(teachers, caches, strict=True))
+            ]
+        )
         self._reads_all_tokens = any(objective.reads_all_tokens for objective in objectives)
-        self.projections = [layer for objective in objectives for layer in objective.layers]
+        self._weights_by_name = {each.name: each.weight for each in objectives}
+        self.projections = [layer for lesson in self._lessons.held for layer in lesson.layers]
         self._value_trackers = [keras.metrics.Mean(name=each.name) for each in objectives]
         self._label_tracker = keras.metrics.Mean(name="label_loss") if label_weight else None
         self._step = self.add_weight(shape=(), dtype="int32", trainable=False, name="step")
         if not self.compiled:
             self.compile()
         self._has_labels = True
+        self._verbose = 0
         self.built = True
 
     @property
@@ -96,15 +127,17 @@ class Distiller(Fitting, keras.Model):
     def non_trainable_variables(self):
         # JAX compiles with the model's variables as arguments; what is not among them becomes a
         # constant of the compiled step.
-        return super().non_trainable_variables + self._aside.model.variables
+        of_teachers = [lesson.teacher.variables for lesson in self._lessons.held]
+        return sum(of_teachers, super().non_trainable_variables)
 
-    def fit(self, x=None, y=None, *args, **kwargs):
+    def fit(self, x=None, y=None, *args, verbose="auto", **kwargs):
         """Train the student, on the input that the student's own `fit` takes.
 
         Labels may be left out, or `label_weight` be 0: the objectives need none.
         """
-        with self._frozen_teacher():
-            return super().fit(x, y, *args, **kwargs)
+        with self._frozen_teachers():
+            self._verbose = verbose
+            return super().fit(x, y, *args, verbose=verbose, **kwargs)
 
     def save(self, filepath, **kwargs):
         """Write the student as a `.keras` file (`ModelCheckpoint` does so while it trains)."""
@@ -131,7 +164,7 @@ class Distiller(Fitting, keras.Model):
             Dict of float32 scalars.
         """
         inputs, targets, sample_weight = self._batch(x, y, self._weights(y, sample_weight))
-        with self._frozen_teacher():
+        with self._frozen_teachers():
             outputs = self._run(self.student, inputs, training=training)
             return self._values(outputs, Batch(inputs, targets, sample_weight, self._step.value))
 
@@ -149,12 +182,13 @@ class Distiller(Fitting, keras.Model):
                 else super().compute_loss(x, y, y_pred, sample_weight, training)
             )
         outputs = Outputs(y_pred["logits"], y_pred["traces"])
-        values = self._values(outputs, Batch(x, y, sample_weight, self._step.value))
+        weights = x.get(ROW_MASK) if sample_weight is None else sample_weight  # no filling rows
+        values = self._values(outputs, Batch(x, y, weights, self._step.value))
         for tracker in self._value_trackers:
             tracker.update_state(values[tracker.name])
         loss = sum(
-            at_step(each.weight, self._step.value) * values[each.name]
-            for each in self._objectives.model
+            at_step(weight, self._step.value) * values[name]
+            for name, weight in self._weights_by_name.items()
         )
         self._step.assign_add(1)
         if y is not None and self.label_weight:
@@ -177,26 +211,25 @@ class Distiller(Fitting, keras.Model):
         trackers = [self._loss_tracker, *self._value_trackers]
         return {tracker.name: tracker.result() for tracker in trackers}
 
+    def _examples(self, x, training=False):
+        examples = super()._examples(x, training)
+        for lesson in self._lessons.held:
+            examples = lesson.beside(x, examples, training, self._verbose)
+        return examples
+
     def _values(self, student_outputs, batch):
-        teacher_outputs = self._run(self._aside.model, batch.inputs, training=False)
-        teacher_outputs = keras.tree.map_structure(
-            ops.stop_gradient, (teacher_outputs.logits, teacher_outputs.traces)
-        )
-        return {
-            objective.name: objective.compute_loss(
-                Outputs(*teacher_outputs), student_outputs, batch
-            )
-            for objective in self._objectives.model
-        }
+        lessons = self._lessons.held
+        outputs = [lesson.outputs(batch.inputs) for lesson in lessons]
+        totals = dict.fromkeys(self._weights_by_name, 0.0)
+        for lesson, found, (share, part) in zip(
+            lessons, outputs, shares(self._shares, outputs, batch), strict=True
+        ):
+            for name, value in lesson.values(found, student_outputs, part).items():
+                totals[name] = totals[name] + share * value
+        return totals
 
     def _run(self, model, inputs, training):
-        """One pass, with the traces that the objectives ask for."""
-        if self._reads_all_tokens:
-            inputs = {name: inputs[name] for name in inputs if name != MASK_POSITIONS}
-        names = {name for objective in self._objectives.model for name in objective.traces}
-        with trace(*sorted(names)) as record:
-            logits = model(_inputs_of(model, inputs), training=training)
-        return Outputs(logits, dict(record))
+        return self._lessons.held[0].run(model, inputs, training)
 
     def _at_targets(self, logits, inputs):
         """The logits that targets belong to, where a masked model gave those of all tokens."""
@@ -205,16 +238,11 @@ class Distiller(Fitting, keras.Model):
         return ops.take_along_axis(logits, ops.expand_dims(inputs[MASK_POSITIONS], -1), axis=1)
 
     @contextlib.contextmanager
-    def _frozen_teacher(self):
-        """No gradient is recorded for the teacher's pass, and its flags are put back after."""
-        layers = self._aside.model._flatten_layers()
-        flags = [(layer, layer.trainable) for layer in layers]
-        self._aside.model.trainable = False
-        try:
+    def _frozen_teachers(self):
+        with contextlib.ExitStack() as stack:
+            for lesson in self._lessons.held:
+                stack.enter_context(lesson.frozen())
             yield
-        finally:
-            for layer, flag in reversed(flags):
-                layer.trainable = flag
 
     def _check_labels(self, data):
         self._has_labels = not isinstance(data, Batches) or data.targets is not None
@@ -242,12 +270,8 @@ class Distiller(Fitting, keras.Model):
         return self.student._defaults(optimizer, loss, metrics)
 
 
-def _inputs_of(model, inputs):
-    """What a model that is not ours takes of the batch: Keras matches dicts by order, not name."""
-    wanted = getattr(model, "input", None)
-    if isinstance(model, NamedInputs) or not isinstance(wanted, dict):
-        return inputs
-    return {name: inputs[name] for name in wanted}
+def _as_list(value) -> list:
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _copies(metrics):
@@ -272,7 +296,7 @@ def _as_objectives(objectives):
     return list(objectives)
 
 
-def _check(teacher, student, objectives, label_weight):
+def _check(teachers, student, objectives, label_weight, caches):
     if not objectives:
         raise ValueError("A distiller needs at least one objective. Received: objectives=[]")
     names = [objective.name for objective in objectives]
@@ -285,6 +309,21 @@ def _check(teacher, student, objectives, label_weight):
             f"The student must be a kerasbert task. Received: student of type "
             f"{type(student).__name__}"
         )
+    if any(caches) and student.hides_targets:
+        raise ValueError(
+            "A `MaskedLM` is masked anew in every epoch, so its teacher's outputs cannot be kept. "
+            "Leave `cache` out."
+        )
+    if not teachers or len(caches) != len(teachers):
+        raise ValueError(
+            "There must be a teacher, and a cache for each or for none. Received: "
+            f"{len(teachers)} teachers, {len(caches)} caches"
+        )
+    for teacher in teachers:
+        _check_teacher(teacher, student)
+
+
+def _check_teacher(teacher, student):
     if not teacher.built:
         raise ValueError("The teacher is not built. Build or load it first.")
     shared = {id(v) for v in teacher.weights} & {id(v) for v in student.weights}
@@ -292,10 +331,4 @@ def _check(teacher, student, objectives, label_weight):
         raise ValueError(
             f"Teacher and student share {len(shared)} variables, so training the student would "
             "change the teacher. Build the student with `make_student`."
-        )
-    ours, theirs = (getattr(m, "preprocessor", None) for m in (student, teacher))
-    if ours and theirs and not ours.tokenizer.same_vocabulary(theirs.tokenizer):
-        raise ValueError(
-            "Teacher and student have different vocabularies, but read the same token ids. Give "
-            "the student the teacher's tokenizer."
         )

@@ -233,8 +233,8 @@ def _as_tf_dataset(generate, example):
 
     def spec(array):
         array = np.asarray(array)
-        # Ids, and labels of tokens, come in any width; values keep what follows the second axis.
-        free = array.ndim if array.dtype.kind in "iu" else min(array.ndim, 2)
+        # Ids and labels of tokens come in any width; values keep their last axis beyond two.
+        free = array.ndim if array.dtype.kind in "iu" else max(min(array.ndim, 2), array.ndim - 1)
         return tf.TensorSpec((*[None] * free, *array.shape[free:]), array.dtype)
 
     signature = keras.tree.map_structure(spec, example)
@@ -248,6 +248,11 @@ def default_jit_compile() -> bool | str:
     with several bucket widths; a TensorFlow graph serves all of them.
     """
     return False if keras.backend.backend() == "tensorflow" else "auto"
+
+
+def compiles_each_shape(model: keras.Model) -> bool:
+    """Whether a batch of a new shape makes the active backend compile the model anew."""
+    return keras.backend.backend() == "jax" or bool(model.jit_compile)
 
 
 class TensorExamples:

@@ -18,12 +18,14 @@ from kerasbert.models.feeding import (
     as_epochs,
     batch_targets,
     begin_pass,
+    compiles_each_shape,
     default_jit_compile,
 )
 from kerasbert.models.streaming import TextStream, length_of, open_dataset
 from kerasbert.models.training_run import train
 from kerasbert.text import Examples
 from kerasbert.text.inputs import is_raw
+from kerasbert.text.packing import finer
 from kerasbert.tuning.optimizers import prepare
 
 
@@ -228,7 +230,7 @@ class Fitting:
                 return x
             return open_dataset(x, prepare, self.preprocessor, batch_size)
         self._check_preprocessor()
-        examples = self._examples(x)
+        examples = self._examples(x, training)
         if not len(examples):
             raise ValueError("There must be at least one example. Received: an empty x")
         return Batches(
@@ -258,11 +260,18 @@ class Fitting:
     def _is_raw(self, x):
         return self.preprocessor is not None and self.preprocessor.is_raw(x)
 
-    def _examples(self, x):
+    def _examples(self, x, training=False):
         """Raw input, what a preprocessor's `tokenize` made of it, or a dict of arrays."""
         if isinstance(x, Examples):
             return x
-        return self.preprocessor.tokenize(x) if self._is_raw(x) else TensorExamples(x)
+        if not self._is_raw(x):
+            return TensorExamples(x)
+        examples = self.preprocessor.tokenize(x)
+        # Outputs of tokens are predicted width by width: the fewer widths, the better.
+        is_free = training is not None or self.sequence_fill is None
+        if is_free and self.preprocessor.has_default_buckets and not compiles_each_shape(self):
+            examples.buckets = finer(examples.buckets)
+        return examples
 
     def _ready(self, x):
         return self.preprocessor(x) if self._is_raw(x) else x
@@ -285,7 +294,7 @@ class Fitting:
 
     def _batch(self, x, y, weights, training=False, place=None):
         """One batch of raw input or tensors, ready for a step; `place` is for `begin_pass`."""
-        examples = self._examples(x)
+        examples = self._examples(x, training)
         rows = np.arange(len(examples))
         inputs = examples.batch(rows)
         targets, weights = self._targets(examples, y, weights, training)

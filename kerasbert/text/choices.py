@@ -37,6 +37,15 @@ class ChoiceExamples:
     def __len__(self) -> int:
         return self.num_inputs
 
+    @property
+    def buckets(self) -> tuple[int, ...]:
+        """The widths of batches."""
+        return self._rows.buckets
+
+    @buckets.setter
+    def buckets(self, widths: tuple[int, ...]):
+        self._rows.buckets = widths
+
     def width_of(self, indices: np.ndarray) -> int:
         """The bucket of a batch of these examples."""
         return self._rows.width_of(self._rows_of(indices))

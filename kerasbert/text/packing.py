@@ -64,6 +64,17 @@ def bucket_for(length: int, buckets: Sequence[int]) -> int:
     return buckets[index]
 
 
+def finer(buckets: Sequence[int]) -> tuple[int, ...]:
+    """Every eighth width up to the largest bucket, for where a new shape costs nothing.
+
+    Example:
+
+    >>> finer((16, 32, 36))
+    (8, 16, 24, 32, 36)
+    """
+    return (*range(8, buckets[-1], 8), buckets[-1])
+
+
 class Examples:
     """Tokenized texts with their special tokens, neither padded nor kept as Python objects.
 

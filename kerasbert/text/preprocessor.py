@@ -36,7 +36,8 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
         tokenizer: `kerasbert.Tokenizer`.
         sequence_length: int, default 512. The most tokens of an example, special ones included.
         buckets: Ascending ints, default `(16, 32, 64, 128, 256, 512)`. The widths that batches are
-            padded to; `sequence_length` is always the last of them.
+            padded to; `sequence_length` is always the last of them. By default, tasks that do not
+            compile for each shape (on torch and TensorFlow) pad to multiples of 8 instead.
         **kwargs: Of `keras_hub.models.Preprocessor`, such as `name`.
     """
 
@@ -63,6 +64,11 @@ class TextPreprocessor(keras_hub.models.Preprocessor):
     def buckets(self) -> tuple[int, ...]:
         """The widths of batches; the last one is `sequence_length`, which may be set anew."""
         return resolve_buckets(self._given_buckets, self.sequence_length)
+
+    @property
+    def has_default_buckets(self) -> bool:
+        """Whether nobody has chosen the widths of batches."""
+        return self._given_buckets == BUCKETS
 
     @classmethod
     def from_preset(cls, preset: str | os.PathLike, **kwargs: Any) -> TextPreprocessor:

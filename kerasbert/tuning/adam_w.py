@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 from kerasbert.tuning.depths import count_layers, depth_of
-from kerasbert.tuning.torch_adam_w import clip, fused_step
+from kerasbert.tuning.fused_steps import clip, compiled_step, fused_step
 
 # Biases and the parameters of normalisation layers are not decayed
 # (google-research/bert, optimization.py: exclude_from_weight_decay).
@@ -26,7 +26,8 @@ class AdamW(keras.optimizers.AdamW):
     Keras's own adds it before). With `gradient_accumulation_steps`, the learning rate's schedule
     counts steps of the optimizer, not batches.
 
-    On torch, its fused kernels do the work, and `global_clipnorm` scales the gradients in place.
+    On torch, its fused kernels do the work, and `global_clipnorm` scales the gradients in place. On
+    TensorFlow, XLA compiles the step of models of a million parameters and more, inside `fit`.
 
     Args:
         learning_rate: float, default 2e-5, or a schedule: the rate of the top.
@@ -115,7 +116,10 @@ class AdamW(keras.optimizers.AdamW):
         # Some are float32 in a model of half precision (the factors of LoRA): one norm for all.
         pairs = zip(grads, trainable_variables, strict=True)
         grads = [ops.cast(ops.reshape(g, variable.shape), "float32") for g, variable in pairs]
-        super()._backend_apply_gradients(grads, trainable_variables)
+        if keras.backend.backend() == "tensorflow":
+            compiled_step(super()._backend_apply_gradients, grads, trainable_variables)
+        else:
+            super()._backend_apply_gradients(grads, trainable_variables)
 
     def _clip_gradients(self, grads):
         if keras.backend.backend() == "torch" and self.global_clipnorm:

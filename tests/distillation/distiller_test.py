@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 import kerasbert
-from kerasbert.distillation import Distiller, make_student
-from kerasbert.distillation.objectives import HiddenStates, SoftTargets
-from tests.distillation.conftest import LABELS, TEXTS, numpy
+from kerasbert.distillation import Distiller, TeacherCache, make_student
+from kerasbert.distillation.objectives import FirstTokenStates, HiddenStates, SoftTargets
+from tests.distillation.conftest import LABELS, TEXTS, numpy, softmax
 
 
 def fast():
@@ -98,6 +98,15 @@ def test_labels_can_be_left_out(pair):
     assert set(history) == {"loss", "soft_targets"}
 
 
+def test_rows_that_fill_a_batch_do_not_count_without_labels(make_classifier):
+    teacher, student = make_classifier(num_layers=3), make_classifier()
+    distiller = Distiller(teacher, student, [SoftTargets()])
+    distiller.compile(optimizer=keras.optimizers.SGD(0.0))
+    found = distiller.fit(TEXTS[:3], batch_size=8, verbose=0).history["soft_targets"]
+    expected = distiller.compute_objectives(TEXTS[:3])["soft_targets"]
+    np.testing.assert_allclose(found, [numpy(expected)], rtol=1e-4)
+
+
 def test_a_teacher_with_segments_teaches_a_student_without(make_classifier):
     teacher = make_classifier()
     student = make_classifier(config=kerasbert.EncoderConfig(num_segments=0, pooler=None))
@@ -121,7 +130,7 @@ def test_sample_weights_of_zero_keep_examples_out_of_training(make_classifier):
     np.testing.assert_allclose(results[0], results[1], atol=1e-5)
 
 
-def test_refuses_what_cannot_work(make_classifier, tokenizer):
+def test_refuses_what_cannot_work(make_classifier):
     teacher, student = make_classifier(), make_classifier()
     with pytest.raises(ValueError, match="at least one objective"):
         Distiller(teacher, student, [])
@@ -137,8 +146,69 @@ def test_refuses_what_cannot_work(make_classifier, tokenizer):
         Distiller(teacher, student.backbone, [SoftTargets()])
     with pytest.raises(ValueError, match="label_weight"):
         Distiller(teacher, student, [SoftTargets()], label_weight=-1)
-    other = kerasbert.Tokenizer.train(["something else entirely"], vocabulary_size=40)
-    stranger = make_classifier()
-    stranger.preprocessor = kerasbert.TextClassifierPreprocessor(other, sequence_length=32)
-    with pytest.raises(ValueError, match="different vocabularies"):
-        Distiller(teacher, stranger, [SoftTargets()])
+
+
+def test_several_teachers_teach_by_their_weights(make_classifier):
+    teachers = [make_classifier(num_layers=3), make_classifier(num_layers=4)]
+    student = make_classifier(hidden_dim=8)
+    objectives = [SoftTargets(), FirstTokenStates()]
+    each = [
+        Distiller(teacher, student, [SoftTargets()]).compute_objectives(TEXTS)["soft_targets"]
+        for teacher in teachers
+    ]
+    distiller = Distiller(teachers, student, objectives, teacher_weights=[3, 1])
+    assert len(distiller.projections) == 2
+    value = distiller.compute_objectives(TEXTS)["soft_targets"]
+    expected = 0.75 * numpy(each[0]) + 0.25 * numpy(each[1])
+    np.testing.assert_allclose(numpy(value), expected, rtol=1e-5)
+    history = distiller.fit(TEXTS, LABELS, epochs=1, verbose=0).history
+    assert {"soft_targets", "first_token_states", "label_loss"} <= set(history)
+
+
+def test_a_confident_teacher_counts_more(make_classifier):
+    teachers = [make_classifier(num_layers=3), make_classifier(num_layers=4)]
+    student = make_classifier()
+    weights = np.arange(10).astype("float32")
+    distiller = Distiller(teachers, student, [SoftTargets(1.0)], teacher_weights="confidence")
+    value = distiller.compute_objectives(TEXTS, sample_weight=weights)["soft_targets"]
+    probabilities = [softmax(model.predict(TEXTS, verbose=0)) for model in teachers]
+    q = softmax(student.predict(TEXTS, verbose=0))
+    confidences = np.array([p.max(-1) for p in probabilities])
+    confidences /= confidences.sum(0)
+    kl = np.array([(p * np.log(p / q)).sum(-1) for p in probabilities])
+    expected = np.average((confidences * kl).sum(0), weights=weights)
+    np.testing.assert_allclose(numpy(value), expected, rtol=1e-4)
+
+
+def test_senseless_weights_of_teachers_are_refused(make_classifier):
+    teachers = [make_classifier(), make_classifier()]
+    for weights in ([1], [0, 0], [1, -1], "trust"):
+        with pytest.raises(ValueError, match="each of the 2 teachers"):
+            Distiller(teachers, make_classifier(), [SoftTargets()], teacher_weights=weights)
+    with pytest.raises(ValueError, match="2 teachers, 1 caches"):
+        Distiller(teachers, make_classifier(), [SoftTargets()], cache=[TeacherCache("nowhere")])
+
+
+def test_a_teacher_with_another_vocabulary_reads_the_texts_itself(make_classifier, tmp_path):
+    student = make_classifier()
+    tokenizer = kerasbert.Tokenizer.train(TEXTS[::-1] * 2, vocabulary_size=60)
+    config = student.backbone.config.replace(vocabulary_size=tokenizer.vocabulary_size())
+    teacher = kerasbert.TextClassifier(
+        kerasbert.Encoder(config),
+        labels=["alarm", "music"],
+        preprocessor=kerasbert.TextClassifierPreprocessor(tokenizer, sequence_length=32),
+    )
+    objectives = [SoftTargets(1.0), FirstTokenStates({1: 1})]
+    distiller = Distiller(teacher, student, objectives)
+    value = distiller.compute_objectives(TEXTS)["soft_targets"]
+    p, q = (softmax(model.predict(TEXTS, verbose=0)) for model in (teacher, student))
+    np.testing.assert_allclose(numpy(value), (p * np.log(p / q)).sum(-1).mean(), rtol=1e-4)
+    expected = distiller.fit(TEXTS, LABELS, epochs=1, verbose=0).history
+    assert np.isfinite(expected["loss"][0])
+    kept = Distiller(teacher, student, [SoftTargets()], cache=TeacherCache(tmp_path))
+    kept.fit(TEXTS, LABELS, epochs=1, verbose=0)
+
+    with pytest.raises(ValueError, match="Give texts, not arrays"):
+        distiller.compute_objectives(student.preprocessor(TEXTS))
+    with pytest.raises(ValueError, match=r"different vocabularies.*Received: hidden_states"):
+        Distiller(teacher, student, [SoftTargets(), HiddenStates()])

@@ -7,6 +7,7 @@ import torch
 from transformers import get_linear_schedule_with_warmup
 
 from kerasbert import tuning
+from kerasbert.tuning import fused_steps
 from tests.models.conftest import gradients  # noqa: F401
 from tests.tuning.tuned_models import BATCH, LABELS, classifier, numpy, values_of
 
@@ -23,6 +24,12 @@ def model():
     for variable in model.weights:
         variable.assign(draw.normal(1.0, 0.3, variable.shape))
     return model
+
+
+@pytest.fixture(params=[10**6, 0] if keras.backend.backend() == "tensorflow" else [10**6])
+def from_size_on(request, monkeypatch):
+    """From which size of a model on TensorFlow compiles the step."""
+    monkeypatch.setattr(fused_steps, "_WORTH_COMPILING", request.param)
 
 
 def optimizer(**options):
@@ -120,6 +127,7 @@ def test_gradients_that_are_given_stay_unless_torch_clips_them(model, clip_norm)
         np.testing.assert_allclose(numpy(gradient), 2 / norm if is_clipped else 2, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("from_size_on")
 def test_a_step_of_fit_is_torchs(gradients):  # noqa: F811
     """Tokens come several times in a batch: their gradients are to be added before clipping. With
     so large an epsilon, steps are in proportion to the clipped gradients."""
@@ -141,6 +149,7 @@ def test_a_step_of_fit_is_torchs(gradients):  # noqa: F811
     reference.assert_equals(model.trainable_variables)
 
 
+@pytest.mark.usefixtures("from_size_on")
 def test_accumulated_gradients_make_steps_with_the_schedules_rates(model):
     """12 batches, 3 to a step: 4 steps, of which 2 warm up."""
     variables = model.trainable_variables
@@ -321,3 +330,20 @@ def test_an_optimizer_made_for_fewer_layers_is_refused(model):
 def test_senseless_arguments_are_errors(options, message):
     with pytest.raises(ValueError, match=message):
         tuning.AdamW(**options)
+
+
+@pytest.mark.usefixtures("from_size_on")
+def test_a_step_is_the_same_where_all_is_compiled():
+    if keras.backend.backend() == "torch":
+        pytest.skip("torch.compile needs a C++ compiler")
+    results = []
+    for jit_compile in (False, True):
+        keras.utils.set_random_seed(0)
+        model = classifier()
+        model.compile(
+            optimizer=optimizer(global_clipnorm=0.1, epsilon=1e-3), jit_compile=jit_compile
+        )
+        model.fit(BATCH, LABELS, batch_size=len(LABELS), epochs=2, verbose=0)
+        results.append(values_of(model))
+    for path, value in results[0].items():
+        np.testing.assert_allclose(results[1][path], value, rtol=1e-4, atol=1e-5, err_msg=path)

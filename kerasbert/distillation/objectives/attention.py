@@ -27,6 +27,8 @@ class AttentionObjective(Objective):
         name: name of the objective's metric.
     """
 
+    reads_tokens = True
+
     def __init__(
         self,
         layer_map=None,
@@ -56,6 +58,9 @@ class AttentionObjective(Objective):
             self._heads = None if ours == theirs else "mean"
         elif self.heads != "mean":
             _check_heads(self.heads, ours, theirs)
+
+    def teacher_reads(self):
+        return {self.traces[0]: {teacher_layer - 1 for _, teacher_layer in self._pairs}}
 
     def compute_loss(self, teacher_outputs, student_outputs, batch):
         (name,) = self.traces

@@ -22,6 +22,7 @@ class StatesObjective(Objective):
     """
 
     traces = ("hidden_states",)
+    reads_tokens = True
     first = 0  # the first layer of a map
 
     def __init__(self, layer_map=None, shared_projection=True, weight=1.0, name=None):
@@ -36,6 +37,9 @@ class StatesObjective(Objective):
         self.layers = projections(
             teacher, student, 1 if self.shared_projection else len(self._pairs)
         )
+
+    def teacher_reads(self):
+        return {"hidden_states": {teacher_layer for _, teacher_layer in self._pairs}}
 
     def compute_loss(self, teacher_outputs, student_outputs, batch):
         loss = 0.0
@@ -148,6 +152,7 @@ class FirstTokenStates(StatesObjective):
     """
 
     default_name = "first_token_states"
+    reads_tokens = False
     first = 1
 
     def build(self, teacher, student):

@@ -87,10 +87,12 @@ class Objective(keras.distillation.DistillationLoss):
         layers: Keras layers with trainable weights that the objective owns, made by `build`.
         reads_all_tokens: whether a `MaskedLM`'s logits are wanted at all tokens, not at the masked
             ones alone.
+        reads_tokens: whether the teacher's tokens must be the student's.
     """
 
     traces: tuple[str, ...] = ()
     reads_all_tokens = False
+    reads_tokens = False
     default_name = "objective"
 
     def __init__(self, weight: float = 1.0, name: str | None = None):
@@ -104,6 +106,10 @@ class Objective(keras.distillation.DistillationLoss):
         Raises:
             ValueError: if they do not.
         """
+
+    def teacher_reads(self) -> dict[str, set[int]]:
+        """By name of a trace, the indices in it that are read of the teacher."""
+        return {}
 
     def compute_loss(self, teacher_outputs: Outputs, student_outputs: Outputs, batch: Batch):
         """The objective's value for a batch, without its weight.

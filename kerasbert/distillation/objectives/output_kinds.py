@@ -33,12 +33,14 @@ class Kind:
         reduce: from what each distribution gives to what is weighted.
         weights: from the batch and these values to their weights.
         is_distribution: whether the outputs are logits at all, not plain numbers.
+        is_of_tokens: whether they belong to tokens, not to whole examples.
     """
 
     log_outcomes: Callable = ops.log_softmax
     reduce: Callable = lambda values: values
     weights: Callable = _of_examples
     is_distribution: bool = True
+    is_of_tokens: bool = False
 
 
 def _two_outcomes(logits):
@@ -57,9 +59,9 @@ def _mean_of_last_axis(values):
 CLASSES = Kind()
 NUMBERS = Kind(is_distribution=False)
 LABELS = Kind(_two_outcomes, _mean_of_last_axis)
-SPANS = Kind(_over_tokens, _mean_of_last_axis)
-TOKENS = Kind(weights=lambda batch, values: batch.token_weights())
-MASKED_TOKENS = Kind(weights=lambda batch, values: batch.labelled_weights())
+SPANS = Kind(_over_tokens, _mean_of_last_axis, is_of_tokens=True)
+TOKENS = Kind(weights=lambda batch, values: batch.token_weights(), is_of_tokens=True)
+MASKED_TOKENS = Kind(weights=lambda batch, values: batch.labelled_weights(), is_of_tokens=True)
 
 
 def kind_of(task, positions: str) -> Kind:

@@ -48,6 +48,7 @@ class Relations(Objective):
     """
 
     default_name = "relations"
+    reads_tokens = True
 
     def __init__(
         self,
@@ -85,6 +86,9 @@ class Relations(Objective):
                     f"`heads` must divide the width of the {role}'s attention, {width}. "
                     f"Received: heads={self._heads}"
                 )
+
+    def teacher_reads(self):
+        return {name: {self._places[0]} for name in self.traces}
 
     def compute_loss(self, teacher_outputs, student_outputs, batch):
         is_padding = batch.is_padding()[:, None, None, :]

@@ -73,6 +73,7 @@ class SoftTargets(Objective):
 
     def build(self, teacher, student):
         self._kind = output_kinds.kind_of(student, self.positions)
+        self.reads_tokens = self._kind.is_of_tokens
         output_kinds.check_same_outputs(teacher, student)
 
     def compute_loss(self, teacher_outputs, student_outputs, batch):
