@@ -57,7 +57,7 @@ $(BACKENDS:%=test-%): test-%: $(VENV)/.installed-test
 
 test-slow: $(VENV)/.installed-test
 	@echo "== slow tests on $(SLOW_BACKEND) =="
-	KERAS_BACKEND=$(SLOW_BACKEND) $(BIN)/python -m pytest -m slow $(PYTEST_ARGS) || \
+	KERAS_BACKEND=$(SLOW_BACKEND) $(BIN)/python -m pytest -m slow -n $(WORKERS) --dist loadfile $(PYTEST_ARGS) || \
 		[ $$? -eq $(PYTEST_NONE_COLLECTED) ]
 
 lint: $(VENV)/.installed-test

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from kerasbert import Encoder, TextClassifier, TextClassifierPreprocessor, tuning
+from kerasbert.text import BUCKETS, Examples
 
 
 @pytest.fixture
@@ -170,6 +171,27 @@ def test_many_lengths_need_few_compiled_functions(make, monkeypatch):
     model.predict(texts, batch_size=8, verbose=0)
     known = {shape for shape in shapes if None not in shape}  # TensorFlow traces (None, None) too
     assert known <= {(8, 8), (8, 16), (8, 32)}
+
+
+@pytest.mark.parametrize("method", ["fit", "predict"])
+def test_batches_are_as_narrow_as_the_backend_lets_them(make, monkeypatch, method):
+    """JAX compiles for each shape, and keeps to the buckets."""
+    model = make(buckets=BUCKETS)
+    texts = [" ".join(["jazz"] * (3 + index % 8)) for index in range(40)]
+    widths = set()
+    original = Examples.batch
+
+    def note(self, *args):
+        batch = original(self, *args)
+        widths.add(batch["token_ids"].shape[1])
+        return batch
+
+    monkeypatch.setattr(Examples, "batch", note)
+    if method == "fit":
+        model.fit(texts, [0, 1] * 20, batch_size=4, verbose=0)
+    else:
+        model.predict(texts, batch_size=4, verbose=0)
+    assert widths == ({16, 32} if keras.backend.backend() == "jax" else {16, 24, 32})
 
 
 # NaN
