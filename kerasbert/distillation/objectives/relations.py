@@ -105,8 +105,11 @@ class Relations(Objective):
 def log_relation(vectors, heads: int, is_padding):
     """log softmax(A Aᵀ / √d) over real tokens: from (B, T, N, H) to (B, heads, T, T) float32."""
     vectors = ops.cast(vectors, "float32")
-    length, width = ops.shape(vectors)[1], vectors.shape[-2] * vectors.shape[-1]
-    vectors = ops.reshape(vectors, (-1, length, heads, width // heads))
+    shape = ops.shape(vectors)
+    size = shape[2] * shape[3] // heads
+    vectors = ops.reshape(vectors, (-1, shape[1], heads, size))
     vectors = ops.transpose(vectors, (0, 2, 1, 3))  # (B, heads, T, d)
-    scores = ops.matmul(vectors, ops.transpose(vectors, (0, 1, 3, 2))) / (width // heads) ** 0.5
+    scores = ops.matmul(vectors, ops.transpose(vectors, (0, 1, 3, 2))) / ops.sqrt(
+        ops.cast(size, "float32")
+    )
     return ops.log_softmax(scores + is_padding * _PADDING_SCORE, axis=-1)
