@@ -28,17 +28,23 @@ def fixed_seeds():
     keras.utils.set_random_seed(20240229)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def bounded_memory():
-    """What one file leaves behind does not slow down the next.
+@pytest.fixture(autouse=True)
+def small_heap():
+    """What one test leaves behind does not slow down the next.
 
     Keras collects garbage for every layer that it quantizes, which takes seconds where imports and
-    earlier tests have left millions of objects: frozen, they are not looked at again. What JAX
-    compiled adds up to gigabytes.
+    earlier tests have left millions of objects: frozen, they are not looked at again.
     """
-    keras.utils.set_random_seed(20240229)  # for what all tests of the file share
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def bounded_memory():
+    """What one file made is not kept for the next: what JAX compiled adds up to gigabytes."""
+    keras.utils.set_random_seed(20240229)  # for what all tests of the file share
+    gc.unfreeze()
+    gc.collect()
     yield
     if keras.backend.backend() == "jax":
         import jax
